@@ -7,6 +7,7 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/command.hpp>
+#include <stategraph/delete_thread.hpp>
 #include <stategraph/detail/verdict.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/unfinished.hpp>
@@ -161,13 +162,32 @@ void Agent::send(const ThreadId& thread, model::Message message, WhileRunning ho
         throw InvalidArgumentError("a message is sent to be enqueued or to steer; give say() OnBusy::reject or replace",
                                    {.thread_id = thread.toString()});
     const bool is_stored = plan_->options.compile.checkpointer.saver() != nullptr;
-    const std::int64_t taken = is_stored ? graph_.getState({.thread_id = thread}).values.taken : 0;
-    plan_->inbox.send(thread, std::move(message), how == WhileRunning::steer, taken);
+    const auto at = is_stored ? graph_.getState({.thread_id = thread}) : StateSnapshot<State>();
+    if (detail::holds(at.values, message.id)) return;
+    plan_->inbox.send(thread, std::move(message), how == WhileRunning::steer, at.values.taken);
+    if (at.config.checkpoint_id.empty() || plan_->inbox.hasThread(thread)) return;
+    plan_->inbox.remove(thread);
+    throw InvalidArgumentError(
+        "the thread was deleted while a message was sent to it, and the message is not kept; send it again to begin a "
+        "new thread with it",
+        {.thread_id = thread.toString()});
 }
 
 bool Agent::hasSent(const ThreadId& thread) const {
     if (!plan_->inbox.mayHave(thread)) return false;
-    return !plan_->inbox.read(thread, graph_.getState({.thread_id = thread}).values.taken).messages.empty();
+    const State state = graph_.getState({.thread_id = thread}).values;
+    const detail::Inbox::Waiting waiting = plan_->inbox.read(thread, state.taken);
+    if (waiting.keeps_taken) plan_->inbox.forget(thread, state.taken);
+    return std::ranges::any_of(waiting.messages,
+                               [&](const auto& each) { return !detail::holds(state, each.message.id); });
+}
+
+void Agent::deleteThread(const ThreadId& thread) const {
+    const auto& saver = plan_->options.compile.checkpointer.saver();
+    if (!saver)
+        throw MissingCheckpointerError(
+            "an agent without a checkpointer has no threads to delete; set Options::compile.checkpointer");
+    deleteWholeThread(*saver, thread.view());
 }
 
 Account Agent::account(const State& state) const { return accountOf(state, plan_->options.prices); }

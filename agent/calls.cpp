@@ -43,7 +43,7 @@ Update<State> resultOf(std::optional<Message>&& amendment, Message&& message, co
 /// Returns what a call that was executed adds to the state.
 Update<State> resultOf(std::optional<Message>&& amendment, const Tool& tool, const ToolCall& call, Value&& returned,
                        Runtime& runtime, const model::UsageByModel& usage) {
-    Returned made = takeApart(tool, std::move(returned));
+    Returned made = takeApart(tool, call.id, std::move(returned));
     Message message = describedResult(resultMessage(tool, call, std::move(made.output)), runtime);
     Update<State> update = resultOf(std::move(amendment), std::move(message), usage);
     if (made.command) update.with(add(&State::commands, std::move(*made.command)));
@@ -79,8 +79,19 @@ struct Ready {
     const Tool* tool;
     Value arguments;
 };
+/// The result of a call that is not executed here; with a Command if a replay gives what a tool had returned.
+struct Given {
+    Message message;
+    std::optional<Value> command = {};
+};
 /// A call that is ready or, if it must not be executed, its result.
-using Begun = std::variant<Ready, Message>;
+using Begun = std::variant<Ready, Given>;
+
+Update<State> resultOf(std::optional<Message>&& amendment, Given&& given) {
+    Update<State> update = resultOf(std::move(amendment), std::move(given.message));
+    if (given.command) update.with(add(&State::commands, std::move(*given.command)));
+    return update;
+}
 
 /// Returns what a person's arguments change in the message that has the call, so that the conversation has the call as
 /// it was executed.
@@ -105,7 +116,7 @@ Message declined(const ToolCall& call, const Decision& decision) {
 Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime, std::optional<Message>& amendment) {
     const Question question = ApprovalRequest{call.id, call.provider_id, call.name, ready.arguments};
     Decision decision = interrupt<Decision>(runtime, approval_key, Value(question));
-    if (!decision.approved) return declined(call, decision);
+    if (!decision.approved) return Given{declined(call, decision)};
     if (decision.arguments) {
         std::optional<Message> made = amendmentOf(call, *decision.arguments, runtime.state<State>());
         ready.arguments = std::move(*decision.arguments);
@@ -115,10 +126,11 @@ Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime, std::o
     return ready;
 }
 
-Message askClient(const Ready& ready, const ToolCall& call, Runtime& runtime) {
+Given askClient(const Ready& ready, const ToolCall& call, Runtime& runtime) {
     const Question question = ClientRequest{call.id, call.provider_id, call.name, ready.arguments};
     ClientResult result = interrupt<ClientResult>(runtime, "result", Value(question));
-    return resultMessage(*ready.tool, call, std::move(result.output), result.is_error);
+    Returned made = takeApart(*ready.tool, call.id, std::move(result.output));
+    return {resultMessage(*ready.tool, call, std::move(made.output), result.is_error), std::move(made.command)};
 }
 
 std::string listOf(const std::vector<std::string>& names) {
@@ -137,7 +149,7 @@ std::optional<std::string> faultOfName(const Tool* tool, const ToolCall& call, c
 /// Does everything that comes before the execution of a call. `amendment` is set if a person has edited the call.
 Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime, std::optional<Message>& amendment) {
     const Tool* const tool = plan.find(call.name);
-    if (auto fault = faultOfName(tool, call, plan.names)) return failedResult(call, std::move(*fault));
+    if (auto fault = faultOfName(tool, call, plan.names)) return Given{failedResult(call, std::move(*fault))};
     try {
         Begun begun = Ready{tool, readArguments(*tool, call)};
         if (plan.needsApproval(*tool, std::get<Ready>(begun).arguments, runtime.state<State>().approval)) {
@@ -147,7 +159,7 @@ Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime, std::optio
             begun = askClient(std::get<Ready>(begun), call, runtime);
         return begun;
     } catch (...) {
-        return failureOf(call);
+        return Given{failureOf(call)};
     }
 }
 
@@ -278,7 +290,7 @@ std::vector<Message> executedCall(const Plan& plan, const State& state, const To
                                   const std::vector<Value>& answers) {
     std::vector<Message> messages = saidOf(plan, state, call, answers, true).amendments;
     const Tool* const tool = plan.find(call.name);
-    messages.push_back(tool != nullptr ? resultMessage(*tool, call, takeApart(*tool, std::move(output)).output)
+    messages.push_back(tool != nullptr ? resultMessage(*tool, call, takeApart(*tool, call.id, std::move(output)).output)
                                        : model::toolResult(call, std::move(output)));
     return messages;
 }
@@ -326,7 +338,7 @@ std::string failureUnderWay() {
 Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime, OnFailure on_failure) {
     std::optional<Message> amendment;
     Begun begun = begin(plan, call, runtime, amendment);
-    if (auto* const done = std::get_if<Message>(&begun)) return resultOf(std::move(amendment), std::move(*done));
+    if (auto* const done = std::get_if<Given>(&begun)) return resultOf(std::move(amendment), std::move(*done));
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);
@@ -346,7 +358,7 @@ Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& 
                               OnFailure on_failure) {
     std::optional<Message> amendment;
     Begun begun = begin(*plan, call, runtime, amendment);
-    if (auto* const done = std::get_if<Message>(&begun)) co_return resultOf(std::move(amendment), std::move(*done));
+    if (auto* const done = std::get_if<Given>(&begun)) co_return resultOf(std::move(amendment), std::move(*done));
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     describeIfAsked(ready, call, runtime);

@@ -44,11 +44,13 @@ struct StoredTarget {
 };
 struct StoredCommand {
     std::string tool = {};
+    std::string call_id = {};
     std::vector<StoredWrite> update = {};
     std::vector<StoredTarget> go_to = {};
     bool to_parent = false;
     static constexpr auto fields() {
         return stategraph::fields(field("tool", &StoredCommand::tool, defaulted),
+                                  field("call_id", &StoredCommand::call_id, defaulted),
                                   field("update", &StoredCommand::update), field("go_to", &StoredCommand::go_to),
                                   field("to_parent", &StoredCommand::to_parent));
     }
@@ -61,6 +63,13 @@ struct StoredResult {
         return stategraph::fields(field("output", &StoredResult::output), field("command", &StoredResult::command));
     }
 };
+
+/// Bytes: what a person gives as the result of a call in doubt is JSON, which has none, and so leads nowhere.
+Value returnedAs(const StoredResult& result) {
+    const Value whole(result);
+    const auto* const begin = reinterpret_cast<const std::byte*>(whole.bytes().data());
+    return Value(std::vector<std::byte>(begin, begin + whole.bytes().size()));
+}
 
 Value encoded(const auto& write) {
     std::string bytes;
@@ -163,11 +172,14 @@ Value detail::withCommand(Value output, Writes& writes, const Targets& go_to, Co
         StoredTarget& stored = result.command.go_to.emplace_back(target.node());
         if (target.isSend()) stored.payload = encoded([&](Encoder& out) { target.payload().encode(out); });
     }
-    // Bytes: what a person gives as the result of a call in doubt is JSON, which has none, and so leads nowhere.
-    const Value whole(result);
-    const auto* const begin = reinterpret_cast<const std::byte*>(whole.bytes().data());
-    return Value(std::vector<std::byte>(begin, begin + whole.bytes().size()));
+    return returnedAs(result);
 }
+
+Value detail::withRecordedCommand(Value output, const Value& command) {
+    return returnedAs({std::move(output), command.as<StoredCommand>()});
+}
+
+std::string detail::calledBy(const Value& command) { return command.as<StoredCommand>().call_id; }
 
 Tool detail::handOffTool(std::string node, ToolOptions&& options) {
     if (options.description.empty()) options.description = "Hands the conversation over to '" + node + "'.";
@@ -176,13 +188,14 @@ Tool detail::handOffTool(std::string node, ToolOptions&& options) {
     return made;
 }
 
-detail::Returned detail::takeApart(const Tool& tool, Value returned) {
+detail::Returned detail::takeApart(const Tool& tool, const std::string& call_id, Value returned) {
     if (!tool.commands.is_given) return {std::move(returned)};
     try {
         const auto bytes = returned.as<std::vector<std::byte>>();
         auto result =
             Value::fromCbor(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())).as<StoredResult>();
         result.command.tool = tool.name();
+        result.command.call_id = call_id;
         return {std::move(result.output), Value(result.command)};
     } catch (const WrongTypeError&) {
         return {std::move(returned)};  // of a person who was asked (OnDoubt::ask)

@@ -20,7 +20,11 @@ struct Returned {
     std::optional<Value> command = {};
 };
 /// Takes apart what a tool has returned; for a tool without Commands all of it is the output.
-Returned takeApart(const Tool& tool, Value returned);
+Returned takeApart(const Tool& tool, const std::string& call_id, Value returned);
+/// What a tool with Commands returns, for a Command that a thread has kept (State::commands).
+Value withRecordedCommand(Value output, const Value& command);
+/// The id of the call that returned a Command which a thread has kept.
+std::string calledBy(const Value& command);
 
 /// Follows the Commands of a round, in the order of the calls. If one is for the graph around the agent, the agent is
 /// left: that graph gets the conversation and, if a Command has an update, the turn's usage, in its channels of these

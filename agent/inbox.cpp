@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/delete_thread.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/graph.hpp>
 #include <stategraph/update.hpp>
@@ -28,19 +29,16 @@ CompiledGraph<Letters> graphOf(const Checkpointer& checkpointer) {
     return graph.compile(options);
 }
 
-// The name of the thread that keeps the messages of a thread: this, and the thread's name.
-constexpr std::string_view inbox_prefix = "inbox ";
-constexpr std::size_t threads_with_messages_max = ThreadId::size_max - inbox_prefix.size();
+ThreadId threadOfMessages(const ThreadId& thread) { return ThreadId(inboxOf(thread.view())); }
 
-ThreadId threadOfMessages(const ThreadId& thread) {
-    return ThreadId(std::string(inbox_prefix) + std::string(thread.view()));
-}
+bool mayHaveInbox(const ThreadId& thread) { return inboxOf(thread.view()).size() <= ThreadId::size_max; }
 
-/// Leaves out what the thread has taken.
-void drop(Letters& letters, std::int64_t taken) {
+/// Leaves out what the thread has taken. Returns whether that was anything.
+bool drop(Letters& letters, std::int64_t taken) {
     const auto count = std::clamp<std::int64_t>(taken - letters.first, 0, std::ssize(letters.waiting));
     letters.waiting.erase(letters.waiting.begin(), letters.waiting.begin() + count);
     letters.first = std::max(letters.first, taken);
+    return count > 0;
 }
 
 /// Returns whether the message waits already. If a client has used its id for another message, a number follows the id,
@@ -63,22 +61,13 @@ Inbox::Inbox(const Checkpointer& checkpointer) : saver_(checkpointer.saver()) {
     if (saver_) letters_ = graphOf(checkpointer);
 }
 
-void Inbox::send(const ThreadId& thread, model::Message message, bool steers, std::int64_t taken) {
-    if (!letters_)
-        throw MissingCheckpointerError(
-            "a message can wait for a run only if the agent stores its threads; set Options::compile.checkpointer");
+template <class Change>
+void Inbox::edit(const ThreadId& thread, const Change& change) {
     const ThreadId name = threadOfMessages(thread);
     for (int left = tries_max;; --left) {
         const auto at = letters_->getState({.thread_id = name});
         Letters letters = at.values;
-        drop(letters, taken);
-        model::Message named = message;
-        if (waits(letters.waiting, named)) break;
-        if (letters.waiting.size() >= waiting_max)
-            throw InvalidArgumentError(
-                "as many messages wait for the run as may (" + std::to_string(waiting_max) + "); try again later",
-                {.thread_id = thread.toString()});
-        letters.waiting.push_back({std::move(named), steers});
+        if (!change(letters)) return;
         const CheckpointId newest = at.config.checkpoint_id;
         const UpdateOptions options{.as_node = keep_node,
                                     .durability = Durability::sync,
@@ -89,13 +78,51 @@ void Inbox::send(const ThreadId& thread, model::Message message, bool steers, st
             letters_->updateState(
                 {.thread_id = name},
                 {set(&Letters::waiting, std::move(letters.waiting)), set(&Letters::first, letters.first)}, options);
-            break;
+            return;
         } catch (const ConcurrentUpdateError&) {
             if (left == 1) throw;
         }
     }
+}
+
+void Inbox::send(const ThreadId& thread, model::Message message, bool steers, std::int64_t taken) {
+    if (!letters_)
+        throw MissingCheckpointerError(
+            "a message can wait for a run only if the agent stores its threads; set Options::compile.checkpointer. An "
+            "agent inside a graph takes no messages itself: send them to the graph, where it is served, or run the "
+            "graph with them");
+    edit(thread, [&](Letters& letters) {
+        drop(letters, taken);
+        model::Message named = message;
+        if (waits(letters.waiting, named)) return false;
+        if (letters.waiting.size() >= waiting_max)
+            throw InvalidArgumentError(
+                "as many messages wait for the run as may (" + std::to_string(waiting_max) + "); try again later",
+                {.thread_id = thread.toString()});
+        letters.waiting.push_back({std::move(named), steers});
+        return true;
+    });
     const stategraph::detail::LockGuard lock(mutex_);
+    ++sent_;
     empty_.erase(thread.toString());
+}
+
+void Inbox::forget(const ThreadId& thread, std::int64_t taken) {
+    if (letters_ && mayHaveInbox(thread)) edit(thread, [&](Letters& letters) { return drop(letters, taken); });
+}
+
+bool Inbox::isStored(const ThreadId& thread, CheckpointId at) const {
+    if (!saver_ || at.empty()) return false;
+    const auto newest = saver_->getTuple({.log = {.thread_id = thread}});
+    return newest && newest->id == at;
+}
+
+bool Inbox::hasThread(const ThreadId& thread) const {
+    return saver_ && saver_->getTuple({.log = {.thread_id = thread}}).has_value();
+}
+
+void Inbox::remove(const ThreadId& thread) {
+    if (saver_ && mayHaveInbox(thread)) saver_->deleteThread(inboxOf(thread.view()));
 }
 
 bool Inbox::mayHave(const ThreadId& thread) const {
@@ -104,30 +131,25 @@ bool Inbox::mayHave(const ThreadId& thread) const {
 }
 
 Inbox::Waiting Inbox::read(const ThreadId& thread, std::int64_t taken) {
-    if (!letters_ || thread.view().size() > threads_with_messages_max) return {.taken = taken};
-    // Before the read: what is sent meanwhile takes the thread out again.
+    if (!letters_ || !mayHaveInbox(thread)) return {.taken = taken};
+    std::uint64_t sent = 0;
     {
         const stategraph::detail::LockGuard lock(mutex_);
-        if (empty_.size() >= threads_max) empty_.clear();
-        empty_.emplace(thread.view());
+        sent = sent_;
     }
-    Waiting waiting;
-    try {
-        const ThreadId name = threadOfMessages(thread);
-        // Most threads have none, which costs less to see than a state.
-        if (!saver_->getTuple({.log = {.thread_id = name}})) return {.taken = taken};
-        Letters letters = letters_->getState({.thread_id = name}).values;
-        drop(letters, taken);
-        waiting = {std::move(letters.waiting), letters.first};
-    } catch (...) {
-        const stategraph::detail::LockGuard lock(mutex_);
-        empty_.erase(thread.toString());
-        throw;
-    }
-    if (waiting.messages.empty()) return {.taken = taken};
-    waiting.taken += std::ssize(waiting.messages);
+    const ThreadId name = threadOfMessages(thread);
+    Letters letters;
+    // Most threads have none, which costs less to see than a state.
+    if (saver_->getTuple({.log = {.thread_id = name}})) letters = letters_->getState({.thread_id = name}).values;
+    Waiting waiting{.taken = taken};
+    waiting.keeps_taken = drop(letters, taken);
+    if (!letters.waiting.empty()) waiting.taken = letters.first;
+    for (SentMessage& each : letters.waiting) waiting.messages.push_back({std::move(each), ++waiting.taken});
+    if (!waiting.messages.empty() || waiting.keeps_taken) return waiting;
     const stategraph::detail::LockGuard lock(mutex_);
-    empty_.erase(thread.toString());
+    if (sent != sent_) return waiting;  // something was sent meanwhile, perhaps to this thread
+    if (empty_.size() >= threads_max) empty_.clear();
+    empty_.emplace(thread.view());
     return waiting;
 }
 

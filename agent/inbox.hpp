@@ -50,21 +50,43 @@ public:
     /// Whether messages may wait that runs of this process have not seen. Cost: a lock.
     bool mayHave(const ThreadId& thread) const;
 
+    struct Letter : SentMessage {
+        /// What State::taken is when the messages up to this one are taken.
+        std::int64_t number = 0;
+    };
     struct Waiting {
-        std::vector<SentMessage> messages = {};
+        std::vector<Letter> messages = {};
         /// What State::taken is when all are taken.
         std::int64_t taken = 0;
+        /// Whether messages that the thread has taken are still kept.
+        bool keeps_taken = false;
     };
     /// Returns what the thread has not taken. Cost: a read of the saver.
     Waiting read(const ThreadId& thread, std::int64_t taken);
     /// The same, but reads only if something may have been sent since nothing was found.
     Waiting look(const ThreadId& thread, std::int64_t taken);
 
+    /// Removes the messages up to this number, so that no other branch of the thread takes them. Only for a commit that
+    /// is stored. Errors: those of the saver.
+    void forget(const ThreadId& thread, std::int64_t taken);
+    /// Whether this is the newest checkpoint of the thread that is stored. Errors: those of the saver.
+    bool isStored(const ThreadId& thread, CheckpointId at) const;
+    /// Whether anything is stored of the thread. Errors: those of the saver.
+    bool hasThread(const ThreadId& thread) const;
+    /// Removes all messages of a thread that was deleted. Errors: those of the saver.
+    void remove(const ThreadId& thread);
+
 private:
+    /// Stores what `change` makes of the letters, again if another process was first. Without an effect if it returns
+    /// false.
+    template <class Change>
+    void edit(const ThreadId& thread, const Change& change);
+
     std::shared_ptr<BaseCheckpointSaver> saver_;
     std::optional<CompiledGraph<Letters>> letters_;
     mutable stategraph::detail::Mutex mutex_;
     std::set<std::string, std::less<>> empty_ SG_GUARDED_BY(mutex_);  // threads of which nothing was found
+    std::uint64_t sent_ SG_GUARDED_BY(mutex_) = 0;                    // how many messages were stored here
 };
 
 }  // namespace stategraph::agent::detail

@@ -8,6 +8,9 @@
 
 #include <stategraph/error.hpp>
 
+#include "agent/commands.hpp"
+#include "agent/plan.hpp"
+
 namespace stategraph::agent {
 
 namespace {
@@ -83,7 +86,9 @@ private:
         if (found == places_.end()) return;
         const auto [turn, step, call] = found->second;
         if (turn + 1 == turns_.size()) {
-            turns_[turn].steps[step].calls[call].result = *message.result;
+            RecordedCall& made = turns_[turn].steps[step].calls[call];
+            made.result = *message.result;
+            made.content = message.content;
         } else {
             addInput(message);  // the turn before had left the call open
         }
@@ -196,7 +201,21 @@ Record recordOf(std::string thread_id, const std::vector<Message>& messages) {
 }
 
 Record recordOf(const Agent& agent, const Config& config) {
-    return recordOf(config.thread_id.toString(), agent.graph().getState(config).values.messages);
+    Record record = recordOf(config.thread_id.toString(), agent.graph().getState(config).values.messages);
+    const std::vector<Tool>& tools = agent.plan_->options.tools;
+    if (std::ranges::none_of(tools, [](const Tool& tool) { return tool.commands.is_given; })) return record;
+    std::map<std::string, Value, std::less<>> commands;  // by the ids of their calls
+    for (const auto& at : agent.graph().getStateHistory(config)) {
+        for (const Value& command : at.values.commands) commands.emplace(detail::calledBy(command), command);
+    }
+    for (RecordedTurn& turn : record.turns) {
+        for (RecordedStep& step : turn.steps) {
+            for (RecordedCall& call : step.calls) {
+                if (const auto found = commands.find(call.id); found != commands.end()) call.command = found->second;
+            }
+        }
+    }
+    return record;
 }
 
 }  // namespace stategraph::agent

@@ -12,6 +12,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/memory_saver.hpp>
 
+#include "agent/commands.hpp"
 #include "agent/record.hpp"
 
 namespace stategraph::agent {
@@ -22,6 +23,29 @@ using model::Message;
 using model::Role;
 
 constexpr int resumed_max = 10'000;  // how often a turn is resumed with answers
+
+/// A recorded result, as the replay gives it to a tool that makes parts for the model.
+struct RecordedOutput {
+    Value recorded_output = {};
+    std::vector<model::Part> recorded_content = {};
+    static constexpr auto fields() {
+        return stategraph::fields(field("recorded_output", &RecordedOutput::recorded_output),
+                                  field("recorded_content", &RecordedOutput::recorded_content));
+    }
+};
+
+/// Returns what the model receives of a result: recorded parts as they were, and those that the tool makes of a result
+/// that the record does not have.
+std::function<model::ToolOutput(Value)> recordedParts(std::function<model::ToolOutput(Value)> made) {
+    return [made = std::move(made)](Value given) -> model::ToolOutput {
+        try {
+            auto recorded = given.asStrict<RecordedOutput>();
+            return {.output = std::move(recorded.recorded_output), .content = std::move(recorded.recorded_content)};
+        } catch (const WrongTypeError&) {
+            return made ? made(std::move(given)) : model::ToolOutput{.output = std::move(given)};
+        }
+    };
+}
 
 /// Makes each tool one that a client executes, so that the replay gives its results, and has each call approved, so
 /// that arguments which a person edited are edited again.
@@ -35,6 +59,8 @@ Options answeredFromOutside(Options options, std::shared_ptr<BaseCheckpointSaver
         tool.retry = {};
         tool.cache = {};
         tool.result_max = std::numeric_limits<std::size_t>::max();  // recorded results were cut already
+        tool.files_max = std::numeric_limits<std::size_t>::max();
+        tool.to_model = recordedParts(std::move(tool.to_model));
     }
     options.tool_timeout = {};
     options.approval = [](std::string_view, const Value&) { return true; };
@@ -43,6 +69,15 @@ Options answeredFromOutside(Options options, std::shared_ptr<BaseCheckpointSaver
     options.compile.interrupt_before = {};
     options.compile.interrupt_after = {};
     return options;
+}
+
+/// Returns the names of the tools that return Commands.
+std::set<std::string> leadingTools(const Options& options) {
+    std::set<std::string> names;
+    for (const Tool& tool : options.tools) {
+        if (tool.commands.is_given) names.insert(tool.name());
+    }
+    return names;
 }
 
 /// The calls of a record, of which each is given once.
@@ -85,6 +120,7 @@ public:
         : record_(record),
           settings_(settings),
           thread_(settings.thread_id.empty() ? "replay-" + record.thread_id : settings.thread_id),
+          leading_(leadingTools(options)),
           agent_(answeredFromOutside(std::move(options),
                                      settings.saver ? settings.saver : std::make_shared<MemorySaver>())),
           calls_(record) {
@@ -207,21 +243,29 @@ private:
             return Value(decision);
         }
         if (made.given) return Value(*made.given);
-        return Value(ClientResult{made.recorded->result->output, made.recorded->result->is_error});
+        const RecordedCall& recorded = *made.recorded;
+        ClientResult result{recorded.result->output, recorded.result->is_error};
+        if (result.is_error) return Value(result);
+        result.output = Value(RecordedOutput{result.output, recorded.content});
+        if (recorded.command && leading_.contains(recorded.tool))
+            result.output = detail::withRecordedCommand(result.output, *recorded.command);
+        return Value(result);
     }
 
     void endTurn(const RecordedTurn& recorded, const std::string& failure) {
         RecordedTurn& turn = replayed_.turns.back();
-        std::map<std::string_view, const model::ToolResult*> results;
+        std::map<std::string_view, const Message*> results;
         for (const Message& message : last_.values.messages) {
-            if (message.result) results[message.result->call_id] = &*message.result;
+            if (message.result) results[message.result->call_id] = &message;
         }
         for (const Message& message : last_.values.messages) {
             if (std::ranges::find(answers_, message.id) == answers_.end()) continue;
             RecordedStep step = detail::stepOf(message);
             for (RecordedCall& call : step.calls) {
                 const auto result = results.find(call.id);
-                if (result != results.end()) call.result = *result->second;
+                if (result == results.end()) continue;
+                call.result = *result->second->result;
+                call.content = result->second->content;
             }
             turn.steps.push_back(std::move(step));
         }
@@ -289,6 +333,7 @@ private:
     const Record& record_;
     const ReplayOptions& settings_;
     const std::string thread_;
+    const std::set<std::string> leading_;
     const Agent agent_;
     RecordedCalls calls_;
     Replayed replayed_;

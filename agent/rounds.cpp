@@ -354,7 +354,7 @@ std::string nodeFor(const Tool* tool) {
 Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime) {
     if (Inbox::Waiting sent = steeringMessages(*plan, state, runtime); !sent.messages.empty()) {
         Command<State> command{.update = {}, .go_to = model_node};
-        takeMessages(std::move(sent), command.update, runtime);
+        takeMessages(std::move(sent), state, command.update, runtime);
         co_return command;
     }
     Round round(*plan, state, runtime);

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 
 #include <stategraph/task.hpp>
 
@@ -24,7 +25,9 @@ Inbox::Waiting lookForMessages(const Plan& plan, const State& state, Runtime& ru
 /// The same, up to the last one that is to steer the run.
 Inbox::Waiting steeringMessages(const Plan& plan, const State& state, Runtime& runtime);
 /// Adds them to the conversation, and reports that.
-void takeMessages(Inbox::Waiting&& waiting, Update<State>& update, Runtime& runtime);
+void takeMessages(Inbox::Waiting&& waiting, const State& state, Update<State>& update, Runtime& runtime);
+/// Whether the conversation has a message with this id.
+bool holds(const State& state, const std::string& id);
 /// Calls the model once: checks the stop conditions, calls it, and sends its calls to the tools.
 Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime);
 

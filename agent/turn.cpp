@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <map>
 #include <string>
@@ -112,15 +113,31 @@ Update<State> beginOf(const Plan& plan, const State& state, Runtime& runtime) {
 /// What is for a thread comes to the agent that has the thread, and not to those inside.
 bool takesMessages(Runtime& runtime) { return runtime.checkpointNs().empty() && !runtime.threadId().empty(); }
 
+/// Leaves out messages that the conversation has already: a message with the same id is the same. What the thread has
+/// taken is removed from those that wait as soon as that is stored, so that a run from an earlier checkpoint does not
+/// take it again.
+Inbox::Waiting whatIsNew(const Plan& plan, Inbox::Waiting&& waiting, const ThreadId& thread, const State& state,
+                         Runtime& runtime) {
+    std::erase_if(waiting.messages, [&](const Inbox::Letter& each) { return holds(state, each.message.id); });
+    try {
+        if (waiting.keeps_taken && plan.inbox.isStored(thread, runtime.checkpointId()))
+            plan.inbox.forget(thread, state.taken);
+    } catch (const std::exception&) {  // they are removed later
+    }
+    return std::move(waiting);
+}
+
 }  // namespace
 
-void takeMessages(Inbox::Waiting&& waiting, Update<State>& update, Runtime& runtime) {
-    if (waiting.messages.empty()) return;
+bool holds(const State& state, const std::string& id) {
+    return !id.empty() && std::ranges::find(state.messages, id, &model::Message::id) != state.messages.end();
+}
+
+void takeMessages(Inbox::Waiting&& waiting, const State& state, Update<State>& update, Runtime& runtime) {
+    if (waiting.taken == state.taken) return;
     update.with(set(&State::taken, waiting.taken));
-    std::int64_t number = waiting.taken - std::ssize(waiting.messages);
-    for (SentMessage& each : waiting.messages) {
-        ++number;
-        if (each.message.id.empty()) each.message.id = runtime.idempotencyKey("sent-" + std::to_string(number));
+    for (Inbox::Letter& each : waiting.messages) {
+        if (each.message.id.empty()) each.message.id = runtime.idempotencyKey("sent-" + std::to_string(each.number));
         runtime.write(Value(std::map<std::string, Value>{{"event", Value("message-taken")},
                                                          {"id", Value(each.message.id)},
                                                          {"text", Value(each.message.text())},
@@ -130,23 +147,23 @@ void takeMessages(Inbox::Waiting&& waiting, Update<State>& update, Runtime& runt
 }
 
 Inbox::Waiting lookForMessages(const Plan& plan, const State& state, Runtime& runtime) {
-    if (!takesMessages(runtime)) return {};
-    return plan.inbox.look(ThreadId(runtime.threadId()), state.taken);
+    if (!takesMessages(runtime)) return {.taken = state.taken};
+    const ThreadId thread(runtime.threadId());
+    return whatIsNew(plan, plan.inbox.look(thread, state.taken), thread, state, runtime);
 }
 
 Inbox::Waiting steeringMessages(const Plan& plan, const State& state, Runtime& runtime) {
     Inbox::Waiting waiting = lookForMessages(plan, state, runtime);
-    while (!waiting.messages.empty() && !waiting.messages.back().steers) {
-        waiting.messages.pop_back();
-        --waiting.taken;
-    }
+    while (!waiting.messages.empty() && !waiting.messages.back().steers) waiting.messages.pop_back();
+    waiting.taken = waiting.messages.empty() ? state.taken : waiting.messages.back().number;
     return waiting;
 }
 
 Update<State> beginTurn(const Plan& plan, const State& state, Runtime& runtime) {
     Update<State> update = beginOf(plan, state, runtime);
-    if (takesMessages(runtime))
-        takeMessages(plan.inbox.read(ThreadId(runtime.threadId()), state.taken), update, runtime);
+    if (!takesMessages(runtime)) return update;
+    const ThreadId thread(runtime.threadId());
+    takeMessages(whatIsNew(plan, plan.inbox.read(thread, state.taken), thread, state, runtime), state, update, runtime);
     return update;
 }
 

@@ -1,3 +1,5 @@
+#include <stategraph/delete_thread.hpp>
+
 #include "inspect/commands.hpp"
 #include "inspect/deletion.hpp"
 #include "inspect/views.hpp"
@@ -28,7 +30,7 @@ void print(Call& call, const DeletionView& view) {
 Exit removeThread(Call& call) {
     DeletionView view = previewDeletion(call.saver, call.place(0));
     if (!call.arguments.has("--dry-run")) {
-        call.saver.deleteThread(view.thread_id);
+        deleteWholeThread(call.saver, view.thread_id);
         view.deleted = true;
     }
     if (call.asJson()) {

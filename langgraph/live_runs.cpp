@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/delete_thread.hpp>
+
 #include "langgraph/api_error.hpp"
 #include "langgraph/identifiers.hpp"
 #include "langgraph/run_request.hpp"
@@ -37,7 +39,7 @@ bool isWaitingOrRunning(const std::shared_ptr<LiveRun>& run) { return !run->hasE
 }  // namespace
 
 void removeThreadOf(const Service& service, const RunRecord& run) {
-    if (const ServedGraph* const graph = service.graph(run.graph_id)) graph->saver().deleteThread(run.thread_id);
+    if (const ServedGraph* const graph = service.graph(run.graph_id)) deleteWholeThread(graph->saver(), run.thread_id);
     service.records.removeThread(run.thread_id);
 }
 

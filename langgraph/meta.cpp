@@ -1,6 +1,8 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/delete_thread.hpp>
+
 #include "langgraph/api_error.hpp"
 #include "langgraph/call.hpp"
 #include "langgraph/live_runs.hpp"
@@ -31,7 +33,7 @@ serve::HandlerAnswer truncate(const Call& call) {
     for (const ThreadRecord& thread : threads) {
         for (const auto& run : service.runs->ofThread(thread.thread_id)) service.runs->cancel(*run);
         if (const ServedGraph* const graph = service.graph(thread.graphId()))
-            graph->saver().deleteThread(thread.thread_id);
+            deleteWholeThread(graph->saver(), thread.thread_id);
         service.thread_feeds->forget(thread.owner, thread.thread_id);
     }
     service.records.removeAll({});

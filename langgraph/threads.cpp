@@ -6,6 +6,7 @@
 
 #include <boost/json.hpp>
 
+#include <stategraph/delete_thread.hpp>
 #include <stategraph/json.hpp>
 
 #include "langgraph/api_error.hpp"
@@ -112,7 +113,7 @@ void removeThread(const Call& call, const ThreadRecord& thread) {
     if (call.service().runs->isBusy(thread.thread_id))
         throw ApiError(409, "Thread is busy; cancel its runs before you delete it");
     if (const ServedGraph* const graph = call.service().graph(thread.graphId()))
-        graph->saver().deleteThread(thread.thread_id);
+        deleteWholeThread(graph->saver(), thread.thread_id);
     call.service().records.removeThread(thread.thread_id);
     call.service().thread_feeds->forget(thread.owner, thread.thread_id);
 }

@@ -1,12 +1,14 @@
 #include "serve/conversation.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
 
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
+#include <stategraph/model/message.hpp>
 
 #include "serve/ag_ui_messages.hpp"
 #include "serve/built_message.hpp"
@@ -33,43 +35,58 @@ public:
         if (const json::object* const values = objectIn(state, "values")) add(*values, true);
         addInside(state);
     }
-    Messages take() { return std::move(messages_); }
+    StoredMessages(const StoredMessages&) = delete;
+    StoredMessages& operator=(const StoredMessages&) = delete;
+
+    /// They live as long as this and the state.
+    const Messages& all() const noexcept { return messages_; }
 
 private:
     void add(const json::object& channels, bool is_outermost) {
-        const json::array* const list = listIn(channels, "messages");
-        for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
-            const json::object* const message = (*list)[i].if_object();
-            if (message == nullptr) continue;
-            // What a graph inside was given is no message of the conversation.
+        const json::value* const written = channels.if_contains("messages");
+        if (written == nullptr) return;
+        for (const json::object* const message : messagesWritten(*written)) {
             const std::string_view role = roleOf(*message);
+            if (role == "amend") {
+                amend(*message);
+                continue;
+            }
+            // What a graph inside was given is no message of the conversation.
             const bool is_written = role == "assistant" || role == "tool";
             const bool is_new = ids_.insert(textOf(*message, "id")).second;
             if (is_outermost || (is_written && is_new)) messages_.push_back(message);
         }
     }
+    /// Changes the arguments of calls as the person did who approved them.
+    void amend(const json::object& amendment) {
+        const std::string id = textOf(amendment, "id");
+        for (const json::object*& each : messages_) {
+            if (textOf(*each, "id") != id) continue;
+            auto message = fromJson(json::value(*each)).as<model::Message>();
+            fromJson(json::value(amendment)).as<model::Message>().amend(message);
+            each = &amended_.emplace_back(toJsonValue(Value(message)).as_object());
+        }
+    }
+    /// What finished tasks have written, and graphs inside whose tasks are not finished.
     void addInside(const json::object& around) {
         const json::array* const tasks = listIn(around, "tasks");
         for (std::size_t i = 0; tasks != nullptr && i < tasks->size(); ++i) {
             const json::object* const task = (*tasks)[i].if_object();
-            if (task == nullptr || task->at("finished") == json::value(true)) continue;
+            if (task == nullptr) continue;
+            if (task->at("finished") == json::value(true)) {
+                if (const json::object* const result = objectIn(*task, "result")) add(*result, false);
+                continue;
+            }
             const json::object* const inside = objectIn(*task, "state");
             const json::object* const values = inside != nullptr ? objectIn(*inside, "values") : nullptr;
             if (values == nullptr) continue;
             add(*values, false);
-            if (const json::array* const inner = listIn(*inside, "tasks")) addResults(*inner);
             addInside(*inside);
-        }
-    }
-    void addResults(const json::array& tasks) {
-        for (const json::value& each : tasks) {
-            const json::object* const task = each.if_object();
-            const json::object* const result = task != nullptr ? objectIn(*task, "result") : nullptr;
-            if (result != nullptr) add(*result, false);
         }
     }
 
     Messages messages_;
+    std::deque<json::object> amended_;
     std::set<std::string> ids_;
 };
 
@@ -175,7 +192,8 @@ bool isAgentsOwn(std::string_view id) noexcept { return id.starts_with("repair-"
 
 json::array uiConversation(const Protocol& ui, const json::object& state, const MessagePage& page) {
     const std::vector<StreamEvent> open = openIn(state);
-    std::vector<Shown> shown = divided(StoredMessages(state).take());
+    const StoredMessages stored(state);
+    std::vector<Shown> shown = divided(stored.all());
     if (!open.empty() && (shown.empty() || shown.back().is_users))
         shown.push_back({.id = answerId(shown.empty() ? "" : shown.back().id)});
     const auto [begin, end] =
@@ -191,7 +209,8 @@ json::array uiConversation(const Protocol& ui, const json::object& state, const 
 }
 
 json::array langGraphConversation(const json::object& state, const MessagePage& page) {
-    const Messages stored = StoredMessages(state).take();
+    const StoredMessages found(state);
+    const Messages& stored = found.all();
     const auto [begin, end] =
         pagePlaces(stored.size(), page, [&](std::size_t at) { return textOf(*stored[at], "id") == page.before; });
     json::array messages;

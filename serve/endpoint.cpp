@@ -13,8 +13,10 @@
 namespace stategraph::serve {
 
 void Endpoint::send(const ThreadId& thread, const Value& /*body*/, bool /*steers*/) {
-    throw InvalidArgumentError("this endpoint takes no messages while a run is under way: it is not an agent's",
-                               {.thread_id = thread.toString()});
+    throw InvalidArgumentError(
+        "this endpoint takes no messages while a run is under way, because it holds no "
+        "conversation; wait for the run's end, or stop it with the strategy \"interrupt\"",
+        {.thread_id = thread.toString()});
 }
 
 }  // namespace stategraph::serve

@@ -1,6 +1,7 @@
 #include "serve/saying.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,17 +45,31 @@ struct Start {
 
 using Messages = std::vector<model::Message>;
 
+/// Returns what was written to a channel: several writes of a task are {"$writes": [...]}.
+std::vector<Value> writesIn(const Value& written) {
+    try {
+        const auto several = written.as<std::map<std::string, Value>>();
+        const auto found = several.find("$writes");
+        if (found != several.end() && several.size() == 1) return found->second.as<std::vector<Value>>();
+    } catch (const WrongTypeError&) {  // a list
+    }
+    return {written};
+}
+
 /// Returns the messages in {channel: value}; none if there are none, or if they are of another type.
 Messages messagesIn(const Value& values) {
     if (values.isNull()) return {};
     const auto channels = values.as<std::map<std::string, Value>>();
     const auto found = channels.find("messages");
     if (found == channels.end()) return {};
+    Messages all;
     try {
-        return found->second.as<Messages>();
+        for (const Value& written : writesIn(found->second))
+            std::ranges::move(written.as<Messages>(), std::back_inserter(all));
     } catch (const WrongTypeError&) {
         return {};
     }
+    return all;
 }
 
 bool hasMessage(const Messages& messages, const std::string& id) {
@@ -143,7 +158,10 @@ private:
     }
     void add(const Messages& messages) {
         for (const model::Message& each : messages) {
-            if (!each.isRemoval() && !each.isAmendment() && ids_.insert(each.id).second) messages_.push_back(each);
+            // A person has changed the arguments of a call, whose message comes before.
+            const bool is_amendment = each.isAmendment() && ids_.contains(each.id);
+            if (is_amendment || (!each.isRemoval() && !each.isAmendment() && ids_.insert(each.id).second))
+                messages_.push_back(each);
         }
     }
 
@@ -217,6 +235,8 @@ Saying sayingOf(const Value& body, const HeldMessages& held, const std::function
     saying.input = Value(std::map<std::string, Value>{{"messages", Value(changes)}});
     return saying;
 }
+
+Messages conversationIn(const SnapshotData& thread) { return messagesIn(thread.values_as_cbor); }
 
 std::optional<model::Message> sentMessage(const Value& body, const std::function<Messages()>& known) {
     const auto given = body.asStrict<Start>();

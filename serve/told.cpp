@@ -25,6 +25,28 @@ const json::array* listIn(const json::object& object, std::string_view member) {
     return found != nullptr ? found->if_array() : nullptr;
 }
 
+std::vector<const json::object*> messagesWritten(const json::value& written) {
+    std::vector<const json::object*> messages;
+    const auto take = [&](const json::array& list) {
+        for (const json::value& each : list) {
+            if (each.is_object()) messages.push_back(&each.get_object());
+        }
+    };
+    if (written.is_array()) {
+        take(written.get_array());
+    } else if (written.is_object()) {
+        const json::object& object = written.get_object();
+        const json::array* const several = object.size() == 1 ? listIn(object, "$writes") : nullptr;
+        if (several == nullptr) messages.push_back(&object);
+        for (std::size_t i = 0; several != nullptr && i < several->size(); ++i) {
+            const json::value& each = (*several)[i];
+            if (each.is_array()) take(each.get_array());
+            if (each.is_object()) messages.push_back(&each.get_object());
+        }
+    }
+    return messages;
+}
+
 namespace {
 
 /// Returns the first of these members that there is, or null: Anthropic's, OpenAI's and Gemini's names for one thing.
@@ -178,14 +200,8 @@ std::vector<json::object> MessageGraphs::writtenIn(const StreamEvent& event) {
     const std::string node = nodeOf(event);
     const bool is_graph = graphs_.contains(node);
     const Ids& own = wholes_[node];
-    const auto take = [&](const json::value& each) {
-        const json::object* const message = each.if_object();
-        if (message != nullptr && (!is_graph || own.contains(textOf(*message, "id")))) messages.push_back(*message);
-    };
-    if (const json::array* const list = found->if_array()) {
-        for (const json::value& each : *list) take(each);
-    } else {
-        take(*found);
+    for (const json::object* const message : messagesWritten(*found)) {
+        if (!is_graph || own.contains(textOf(*message, "id"))) messages.push_back(*message);
     }
     if (!messages.empty()) note(event);
     return messages;

@@ -113,6 +113,8 @@ std::vector<ToldQuestion> questionsOf(const boost::json::object& state);
 std::string textOf(const boost::json::object& object, std::string_view member);
 /// Returns a member's list, or null if there is none.
 const boost::json::array* listIn(const boost::json::object& object, std::string_view member);
+/// Returns the messages that were written to a channel: one, a list, or {"$writes": […]} for several writes of a task.
+std::vector<const boost::json::object*> messagesWritten(const boost::json::value& written);
 /// Parses a text that may be nested as deeply as stored values are; Boost's own limit is 32. Returns null and sets
 /// `broken` if it is no JSON.
 boost::json::value parsedText(std::string_view text, boost::system::error_code& broken);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <exception>
+#include <new>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
+#include <unistd.h>
 #include <boost/json.hpp>
 
 #include <stategraph/async.hpp>
@@ -26,6 +29,9 @@ namespace {
 
 namespace http = model::http;
 using Clock = std::chrono::steady_clock;
+
+/// How long a thread that is to end is awaited.
+constexpr std::chrono::seconds end_limit(5);
 
 std::size_t bytesOf(const std::vector<SpanAttribute>& attributes) noexcept {
     std::size_t bytes = 0;
@@ -65,19 +71,18 @@ std::shared_ptr<const http::HttpClient> clientOf(const OtlpOptions& options, con
     return client;
 }
 
-}  // namespace
-
-struct OtlpExporter::Impl {
+/// What the exporter and its thread share; the last of them destroys it. At the end of the process, requests that are
+/// under way may not end any more, because what they need is gone, and then the thread is left behind.
+struct Sending {
     using Mutex = stategraph::detail::Mutex;
 
-    explicit Impl(const OtlpOptions& given)
+    explicit Sending(const OtlpOptions& given)
         : options(given), traces(clientOf(given, "/v1/traces")), metrics_client(clientOf(given, "/v1/metrics")) {
         resource.emplace_back("service.name", Value(given.service_name));
         resource.insert(resource.end(), given.resource.begin(), given.resource.end());
-        thread = std::thread([this] { work(); });
     }
-    Impl(const Impl&) = delete;
-    Impl& operator=(const Impl&) = delete;
+    Sending(const Sending&) = delete;
+    Sending& operator=(const Sending&) = delete;
 
     bool flush(std::chrono::milliseconds limit) {
         stategraph::detail::UniqueLock lock(mutex);
@@ -89,7 +94,8 @@ struct OtlpExporter::Impl {
         });
     }
 
-    void end() noexcept {
+    /// Sends what is left, as far as there is time, and has the thread end. Returns whether it has.
+    bool end() noexcept {
         flush(options.flush_limit);
         {
             const stategraph::detail::LockGuard lock(mutex);
@@ -99,10 +105,38 @@ struct OtlpExporter::Impl {
         }
         stop.request_stop();
         wakes.notify_all();
-        thread.join();
+        stategraph::detail::UniqueLock lock(mutex);
+        return flushed.wait_for(lock.native(), end_limit, [&]() SG_REQUIRES(mutex) { return has_ended; });
+    }
+
+    void take(Span&& span) {
+        const std::size_t size = bytesOf(span);
+        const stategraph::detail::LockGuard lock(mutex);
+        if (options.metrics_interval) metrics.take(span);
+        if (queue.size() >= options.spans_max || size > options.bytes_max - bytes) {
+            ++counts.dropped;
+            return;
+        }
+        bytes += size;
+        ++taken_spans;
+        queue.push_back(std::move(span));
+        if (queue.size() >= options.batch_max) wakes.notify_all();
+    }
+
+    OtlpCounts counted() const {
+        const stategraph::detail::LockGuard lock(mutex);
+        return counts;
     }
 
     /// The thread's work.
+    void run() {
+        work();
+        const stategraph::detail::LockGuard lock(mutex);
+        has_ended = true;
+        flushed.notify_all();
+    }
+
+private:
     void work() {
         Clock::time_point metrics_due = Clock::now() + options.metrics_interval.value_or(std::chrono::hours(0));
         for (;;) {
@@ -190,6 +224,26 @@ struct OtlpExporter::Impl {
     std::uint64_t wanted_reports SG_GUARDED_BY(mutex) = 0;
     std::uint64_t reports SG_GUARDED_BY(mutex) = 0;
     bool is_ending SG_GUARDED_BY(mutex) = false;
+    bool has_ended SG_GUARDED_BY(mutex) = false;
+};
+
+/// Forgets a thread of the parent, which a forked child does not have.
+void forget(std::thread& thread) noexcept {
+    alignas(std::thread) std::byte never_destroyed[sizeof(std::thread)];
+    ::new (static_cast<void*>(never_destroyed)) std::thread(std::move(thread));
+}
+
+}  // namespace
+
+struct OtlpExporter::Impl {
+    explicit Impl(const OtlpOptions& options)
+        : sending(std::make_shared<Sending>(options)), thread([shared = sending] { shared->run(); }) {}
+
+    /// Whether this is the process that has the thread.
+    bool isOwn() const noexcept { return ::getpid() == process; }
+
+    const ::pid_t process = ::getpid();
+    std::shared_ptr<Sending> sending;
     std::thread thread;
 };
 
@@ -206,27 +260,24 @@ OtlpExporter::OtlpExporter(const OtlpOptions& options) {
     impl_ = std::make_unique<Impl>(options);
 }
 
-OtlpExporter::~OtlpExporter() { impl_->end(); }
+OtlpExporter::~OtlpExporter() {
+    if (!impl_->isOwn()) {
+        // Another thread of the parent may have held the lock when the child was forked: what is shared stays, because
+        // the parent's thread holds it.
+        forget(impl_->thread);
+    } else if (impl_->sending->end()) {
+        impl_->thread.join();
+    } else {
+        impl_->thread.detach();
+    }
+}
 
 void OtlpExporter::take(Span&& span) {
-    const std::size_t bytes = bytesOf(span);
-    const stategraph::detail::LockGuard lock(impl_->mutex);
-    if (impl_->options.metrics_interval) impl_->metrics.take(span);
-    if (impl_->queue.size() >= impl_->options.spans_max || bytes > impl_->options.bytes_max - impl_->bytes) {
-        ++impl_->counts.dropped;
-        return;
-    }
-    impl_->bytes += bytes;
-    ++impl_->taken_spans;
-    impl_->queue.push_back(std::move(span));
-    if (impl_->queue.size() >= impl_->options.batch_max) impl_->wakes.notify_all();
+    if (impl_->isOwn()) impl_->sending->take(std::move(span));
 }
 
-bool OtlpExporter::flush(std::chrono::milliseconds limit) { return impl_->flush(limit); }
+bool OtlpExporter::flush(std::chrono::milliseconds limit) { return impl_->isOwn() && impl_->sending->flush(limit); }
 
-OtlpCounts OtlpExporter::counts() const {
-    const stategraph::detail::LockGuard lock(impl_->mutex);
-    return impl_->counts;
-}
+OtlpCounts OtlpExporter::counts() const { return impl_->isOwn() ? impl_->sending->counted() : OtlpCounts(); }
 
 }  // namespace stategraph::telemetry

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include <stategraph/delete_thread.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/stats.hpp>
 #include <stategraph/timeline.hpp>
@@ -122,7 +123,7 @@ serve::HandlerAnswer deleteWhole(ApiCall& call) {
         throw Refused{409,
                       "thread '" + call.thread +
                           "' has a newer checkpoint than the one that was confirmed; look at it, then confirm again"};
-    call.api.saver().deleteThread(call.thread);
+    deleteWholeThread(call.api.saver(), call.thread);
     return json(DeletedView{});
 }
 

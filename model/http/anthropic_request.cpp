@@ -24,6 +24,11 @@ constexpr std::string_view blanks = " \t\r\n\f\v";
 
 bool isBlank(std::string_view text) { return text.find_first_not_of(blanks) == std::string_view::npos; }
 
+/// The types of pictures whose data the provider accepts.
+bool isPictureType(std::string_view type) noexcept {
+    return type == "image/jpeg" || type == "image/png" || type == "image/gif" || type == "image/webp";
+}
+
 json::object fileBlock(const File& file) {
     if (const auto text = fileText(file)) {
         json::object plain{{"type", "text"}, {"media_type", "text/plain"}, {"data", *text}};
@@ -33,6 +38,13 @@ json::object fileBlock(const File& file) {
     if (!is_image && file.media_type != "application/pdf") {
         throw ModelError(
             "Anthropic's format has pictures, application/pdf and the data of texts, and no files of type " +
+                file.media_type,
+            {});
+    }
+    if (is_image && !file.data.empty() && !isPictureType(file.media_type)) {
+        throw ModelError(
+            "Anthropic's format has pictures of the types image/jpeg, image/png, image/gif and image/webp, "
+            "and none of type " +
                 file.media_type,
             {});
     }
@@ -101,16 +113,21 @@ void addCalls(json::array& blocks, const Message& message, std::size_t at, const
     }
 }
 
+/// The provider refuses blank texts. One that is the whole result is replaced by what it is, because an error must have
+/// a text, and the model would wait for a result that is left out.
+std::string noBlank(std::string text) { return isBlank(text) ? "[an empty text]" : std::move(text); }
+
 /// The content of an error may have texts only.
 void addResult(json::array& blocks, const Message& message, std::size_t at, const WireIds& ids, PartOptions& options) {
     const std::string& call = answeredCall(ids, message, at);
-    json::array content = toolContent(message, options, textBlock, fileBlock);
+    const auto textOrNote = [](const std::string& text) { return textBlock(noBlank(text)); };
+    json::array content = toolContent(message, options, textOrNote, fileBlock);
     json::object block{{"type", "tool_result"}, {"tool_use_id", call}};
     if (message.result->is_error) block["is_error"] = true;
     if (hasToolContent(message) && !message.result->is_error) {
         block["content"] = std::move(content);
     } else {
-        block["content"] = toolText(message);
+        block["content"] = noBlank(toolText(message));
     }
     blocks.push_back(std::move(block));
 }

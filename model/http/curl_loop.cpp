@@ -51,6 +51,8 @@ void prepareCurl() {
     static const Prepared prepared;
 }
 
+bool isEnding() noexcept { return is_exiting; }
+
 CurlLoop& CurlLoop::of(const asio::any_io_executor& executor) {
     auto& context = asio::query(executor, asio::execution::context);
     if (!asio::has_service<CurlLoop>(context)) {

@@ -72,5 +72,7 @@ private:
 
 /// Makes libcurl ready for this process.
 void prepareCurl();
+/// Whether the process is ending, so that no request can be made any more.
+bool isEnding() noexcept;
 
 }  // namespace stategraph::model::http

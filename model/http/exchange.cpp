@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "model/http/curl_loop.hpp"
 #include "model/http/repeated.hpp"
 #include "model/http/stopping.hpp"
 
@@ -63,6 +64,9 @@ Task<ModelError> refused(const HttpClient& client, HttpStream& stream, HttpHead 
 Task<std::string> exchange(std::shared_ptr<const HttpClient> client, std::string body, const Asking& asking) {
     Stopping stopping(asking);
     stopping.check();
+    if (isEnding())
+        throw client->speaker.error("cannot be asked any more: the process is ending",
+                                    {.status = 0, .is_retryable = false, .retry_after = {}});
     const Clock::time_point deadline = Clock::now() + client->limits.total_limit;
     const auto sent = std::make_shared<const std::string>(std::move(body));
     const std::function<Task<std::string>()> once = [&] { return exchangeOnce(client, sent, stopping, deadline); };

@@ -175,12 +175,25 @@ private:
     json::array parts_;
 };
 
-/// Returns whether a function's response may have the file: pictures and PDFs as data.
+/// Returns whether a function's response may have the file: some pictures, and PDFs, as data.
 bool mayBeInResponse(const json::object& part) {
     const json::object* const data = objectOf(part, "inlineData");
     if (data == nullptr) return false;
     const std::string_view type = textOf(*data, "mimeType");
-    return type.starts_with("image/") || type == "application/pdf";
+    return type == "image/png" || type == "image/jpeg" || type == "image/webp" || type == "application/pdf";
+}
+
+/// Returns whether the server refuses the file: pictures of types that the models do not see.
+bool isRefused(const File& file) noexcept {
+    const std::string_view type = file.media_type;
+    if (file.data.empty() || !type.starts_with("image/") || type == "image/*") return false;
+    return type != "image/png" && type != "image/jpeg" && type != "image/webp" && type != "image/heic" &&
+           type != "image/heif";
+}
+
+/// A file of a tool's result; a text in place of one that the server would refuse in each further request.
+json::object resultFile(const File& file) {
+    return isRefused(file) ? json::object{{"note", fileNote(file)}} : geminiFile(file);
 }
 
 /// Returns the result in the form that the model reads: its value, or what failed.
@@ -227,8 +240,12 @@ json::array geminiResultParts(const Message& message, std::size_t at, const Gemi
     const std::string& id = answeredCall(sending.ids, message, at);
     json::array inside;
     json::array after;
-    for (json::value& part : toolContent(message, options, geminiText, geminiFile)) {
+    for (json::value& part : toolContent(message, options, geminiText, resultFile)) {
         if (part.as_object().contains("text")) continue;
+        if (const std::string_view note = textOf(part.as_object(), "note"); !note.empty()) {
+            after.push_back(geminiText(note));
+            continue;
+        }
         const bool is_inside = sending.is_gemini_3 && mayBeInResponse(part.as_object());
         (is_inside ? inside : after).push_back(std::move(part));
     }

@@ -33,6 +33,13 @@ public:
         }
     }
 
+    template <class F>
+    void forEach(const F& f) const {
+        for (Observer* observer : observers_) {
+            if (observer != nullptr) f(*observer);
+        }
+    }
+
     void runStarts(const ObservedRun& run) noexcept;
     /// Reports the end of the run; only the first call counts. `supersteps` is the number of its supersteps.
     void runEnds(Status ending, int supersteps, std::string_view error) noexcept;

@@ -11,6 +11,7 @@
 
 #include "tests/books/agents.hpp"
 #include "tests/books/history.hpp"
+#include "tests/books/replayed.hpp"
 #include "tests/serve/client.hpp"
 #include "tests/support/drivers.hpp"
 
@@ -30,6 +31,7 @@ public:
             if (i == 0) talk(sayingOf("and now?"), What::none);
         }
         if (world_->wrong().empty()) compareEnd();
+        if (world_->wrong().empty()) judgeReplay(*world_, seed_, *observer_);
         close();
     }
 

@@ -323,12 +323,17 @@ inline agent::Options optionsOf(std::uint64_t seed, const SharedWorld& world, bo
     return options;
 }
 
+/// The options of the agent of a history, which has another one as a tool.
+inline agent::Options agentOptionsOf(std::uint64_t seed, const SharedWorld& world) {
+    agent::Options options = optionsOf(seed, world, false);
+    options.tools.push_back(agent::agentTool("helper", {}, agent::Agent(optionsOf(seed, world, true))));
+    return options;
+}
+
 inline agent::Agent agentOf(std::uint64_t seed, const SharedWorld& world,
                             std::shared_ptr<sg::BaseCheckpointSaver> saver,
                             sg::FailurePolicy policy = sg::FailurePolicy::wait) {
-    agent::Options helper = optionsOf(seed, world, true);
-    agent::Options options = optionsOf(seed, world, false);
-    options.tools.push_back(agent::agentTool("helper", {}, agent::Agent(std::move(helper))));
+    agent::Options options = agentOptionsOf(seed, world);
     options.compile.checkpointer = std::move(saver);
     options.compile.on_failure = policy;
     return agent::Agent(std::move(options));

@@ -182,6 +182,8 @@ struct WaitingPage {
     std::optional<std::string> next = {};
 };
 
+struct Record;
+
 /// An agent that can be run. It never changes. Copies are cheap and share it. Safe from any thread.
 class Agent {
 public:
@@ -209,16 +211,22 @@ public:
     /// `enqueue` or `steer`. A run of this agent object, or a copy, takes it as that says; a run of another process, or
     /// a later one, when it begins a turn. If no run takes it, such as because the last one has failed or waits for an
     /// approval, the next message does, or `graph().invoke(said(std::vector<model::Message>()), …)`. It is taken once,
-    /// also after a crash. The run's stream reports it in the mode `custom`, as {"event": "message-taken", "id",
-    /// "text", "as"}. For the other ways give `say` OnBusy::reject or OnBusy::replace.
+    /// also after a crash, and by one branch of the thread; a copy of the thread takes none of its messages. A message
+    /// whose id the conversation has is the same message, and is not sent. The run's stream reports it in the mode
+    /// `custom`, as {"event": "message-taken", "id", "text", "as"}. For the other ways give `say` OnBusy::reject or
+    /// OnBusy::replace.
     ///
-    /// Safe from any thread. Errors: MissingCheckpointerError; InvalidArgumentError for another `how`, for a name of a
-    /// thread of more than 113 bytes, and if 100 messages wait; those of the saver. Cost: two reads and a `sync` put.
+    /// Safe from any thread. Errors: MissingCheckpointerError, also of an agent inside a graph, which takes no messages
+    /// itself; InvalidArgumentError for another `how`, for a name of a thread of more than 113 bytes, if 100 messages
+    /// wait, and if the thread is deleted meanwhile; those of the saver. Cost: three reads and a `sync` put.
     void send(const ThreadId& thread, std::string text, WhileRunning how) const;
     void send(const ThreadId& thread, model::Message message, WhileRunning how) const;
     /// Whether messages that were sent may wait. False is certain if all were sent by this agent object or its copies.
     /// Cost: a lock, and after a message was sent two reads.
     bool hasSent(const ThreadId& thread) const;
+    /// Deletes a thread with the messages that wait for it, as `deleteWholeThread` of stategraph/delete_thread.hpp does
+    /// for any saver. Errors: MissingCheckpointerError; those of the saver.
+    void deleteThread(const ThreadId& thread) const;
     /// Returns what the turn and the thread of this state have used and cost, by the agent's prices.
     Account account(const State& state) const;
 
@@ -239,6 +247,7 @@ public:
     Command<> give(const ThreadId& thread, std::string_view call_id, ClientResult result) const;
 
 private:
+    friend Record recordOf(const Agent& agent, const Config& config);
     Command<> answer(const ThreadId& thread, std::string_view call_id, Value answer, bool is_for_client) const;
 
     std::shared_ptr<const detail::Plan> plan_;

@@ -33,10 +33,16 @@ struct RecordedCall {
     std::optional<Value> edited = {};
     /// The result; none: the call had none when its turn ended.
     std::optional<model::ToolResult> result = {};
+    /// What models received in place of the result's output, such as pictures; empty: the output.
+    std::vector<model::Part> content = {};
+    /// The Command that the tool returned, as the thread had kept it.
+    std::optional<Value> command = {};
     static constexpr auto fields() {
         return stategraph::fields(field("id", &RecordedCall::id), field("tool", &RecordedCall::tool),
                                   field("arguments", &RecordedCall::arguments), field("edited", &RecordedCall::edited),
-                                  field("result", &RecordedCall::result));
+                                  field("result", &RecordedCall::result),
+                                  field("content", &RecordedCall::content, defaulted),
+                                  field("command", &RecordedCall::command));
     }
 };
 /// An answer of the model and its calls.
@@ -70,10 +76,12 @@ struct Record {
 
 /// Reads the conversation of a thread, as it is at `config`: the newest state, or that of a checkpoint or a branch.
 /// What was edited, removed or approved with other arguments counts as it is there now. A call of a sub-agent is a call
-/// like any other, with the sub-agent's answer as its result. Errors: as CompiledGraph::getState.
+/// like any other, with the sub-agent's answer as its result. Commands of tools are read from earlier checkpoints, as
+/// far as these are kept. Errors: as CompiledGraph::getState. Cost: reads the history if a tool returns Commands.
 Record recordOf(const Agent& agent, const Config& config);
 /// Does the same with messages that were read in another way, for example from an agent inside a graph. Messages of the
-/// role assistant count as answers of the model if it wrote them in an agent; otherwise they are part of the input.
+/// role assistant count as answers of the model if it wrote them in an agent; otherwise they are part of the input. It
+/// has no Commands: after a hand-off, the replayed model is asked where another agent had answered.
 Record recordOf(std::string thread_id, const std::vector<model::Message>& messages);
 
 /// What becomes of a call that the record does not have.

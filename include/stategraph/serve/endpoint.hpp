@@ -162,6 +162,31 @@ Saying sayingOf(const Value& body, const HeldMessages& held, const std::function
 /// The run of a start that says something: `start` writes it, `resume` continues the turn of a message that is known.
 /// It is refused if another process has changed the conversation since it was read.
 Begin sayingBegin(const Saying& saying, Begin start, Begin resume);
+/// The messages that wait for the next turn of threads of a graph that holds a conversation.
+class SentMessages {
+public:
+    virtual ~SentMessages() = default;
+    /// Stores the message in the body of a start, unless the conversation, which `read` reads, has it. Errors:
+    /// InvalidArgumentError, also for a message that steers; MissingCheckpointerError; those of the saver.
+    virtual void send(const ThreadId& thread, const Value& body, bool steers,
+                      const std::function<SnapshotData()>& read) = 0;
+    /// Whether messages may wait. Cost: a lock.
+    virtual bool mayHave(const ThreadId& thread) const = 0;
+    struct Waiting {
+        Value input = {};        // {"messages": […]}; null: nothing waits
+        CheckpointId at = {};    // of the conversation that does not have them
+        std::int64_t count = 0;  // how many messages of this thread are taken with these
+    };
+    virtual Waiting waiting(const ThreadId& thread, const std::function<SnapshotData()>& read) = 0;
+    /// Removes messages that the thread has taken.
+    virtual void forget(const ThreadId& thread, std::int64_t count) noexcept = 0;
+};
+std::shared_ptr<SentMessages> sentMessages(const stategraph::detail::Core& core, const HeldMessages& held);
+/// A turn that begins with messages that waited: `start` writes them. They are removed from those that wait when it has
+/// ended.
+Begin sentBegin(std::shared_ptr<SentMessages> sent, const ThreadId& thread, SentMessages::Waiting waiting, Begin start);
+/// Whether this is the name of a thread that keeps messages which wait.
+bool keepsMessages(const ThreadId& name) noexcept;
 /// The answers of a request to decide about calls, of which `open` are the open questions. Errors: WrongTypeError,
 /// InvalidArgumentError.
 Command<> decisionsIn(const Value& body, const ThreadId& thread, const std::vector<Interrupt>& open);
@@ -212,6 +237,7 @@ public:
         : Endpoint(std::move(options)),
           graph_(std::move(graph)),
           held_(detail::heldMessages(*graph_.core(), detail::stateSchemaOf<Input>())),
+          sent_(detail::sentMessages(*graph_.core(), held_)),
           hub_(graph_) {}
 
     StreamHub& hub() noexcept override { return hub_; }
@@ -224,6 +250,18 @@ public:
         if (auto answers = detail::answersIn(body)) return begin(std::move(*answers));
         return begin(RESUME);
     }
+    void send(const ThreadId& thread, const Value& body, bool steers) override {
+        sent_->send(thread, body, steers, [&] { return readConversation(thread); });
+    }
+    /// A run that has failed, was stopped or waits for a person is not answered by a turn that nobody asked for.
+    Begin takeSent(const ThreadId& thread) override {
+        if (!sent_->mayHave(thread) || endingOf(thread) != Status::done) return {};
+        auto waiting = sent_->waiting(thread, [&] { return readConversation(thread); });
+        if (waiting.input.isNull()) return {};
+        Begin start = begin(detail::updateFrom<Update<Input>>(waiting.input));
+        return detail::sentBegin(sent_, thread, std::move(waiting), std::move(start));
+    }
+    bool isReserved(const ThreadId& name) const override { return held_.are_held && detail::keepsMessages(name); }
     bool hasEnded(const ThreadId& thread) override {
         try {
             const auto at = graph_.getState({.thread_id = thread});
@@ -293,15 +331,15 @@ protected:
     }
 
 private:
+    SnapshotData readConversation(const ThreadId& thread) const {
+        try {
+            return graph_.getState({.thread_id = thread}, {.subgraphs = true});
+        } catch (const MissingCheckpointerError&) {
+            return {};
+        }
+    }
     Begin say(const ThreadId& thread, const Value& body) {
-        const auto read = [&]() -> SnapshotData {
-            try {
-                return graph_.getState({.thread_id = thread}, {.subgraphs = true});
-            } catch (const MissingCheckpointerError&) {
-                return {};
-            }
-        };
-        const detail::Saying saying = detail::sayingOf(body, held_, read);
+        const detail::Saying saying = detail::sayingOf(body, held_, [&] { return readConversation(thread); });
         return detail::sayingBegin(saying, begin(detail::updateFrom<Update<Input>>(saying.input)), begin(RESUME));
     }
     // A coroutine keeps arguments that are passed by value as long as it runs.
@@ -316,6 +354,7 @@ private:
 
     CompiledGraph<S, Input, Output> graph_;
     const detail::HeldMessages held_;
+    const std::shared_ptr<detail::SentMessages> sent_;
     StreamHub hub_;
 };
 

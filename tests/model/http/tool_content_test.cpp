@@ -69,6 +69,30 @@ TEST_CASE("a failed call has texts alone in Anthropic's format, which allows no 
           json::parse(R"({"type":"tool_result","tool_use_id":"c1","is_error":true,"content":"broken\n[image/png]"})"));
 }
 
+TEST_CASE("pictures that a provider refuses, and blank texts, are replaced by texts that say so") {
+    const md::File bitmap{.media_type = "image/bmp", .data = "Ym1w"};
+    const md::File moving{.media_type = "image/gif", .data = "Z2lm"};
+    const std::vector<md::Message> messages = conversation({md::Text{" \n"}, bitmap, moving});
+    CHECK(anthropicBody({.messages = messages}).at("messages").at(2).at("content").at(0).at("content") ==
+          json::parse(R"([
+        {"type":"text","text":"[an empty text]"},
+        {"type":"text","text":"[image/bmp, which cannot be shown here]"},
+        {"type":"image","source":{"type":"base64","media_type":"image/gif","data":"Z2lm"}}])"));
+    const json::value gemini = geminiBody({.messages = messages}).at("contents").at(2).at("parts");
+    CHECK(!gemini.at(0).at("functionResponse").as_object().contains("parts"));
+    CHECK(gemini.at(1) == json::parse(R"({"text":"[image/bmp, which cannot be shown here]"})"));
+    CHECK(gemini.at(2) == json::parse(R"({"text":"[image/gif, which cannot be shown here]"})"));
+
+    std::vector<md::Message> blank = {md::user("look"), md::assistant({lookCall()}),
+                                      md::toolResult(lookCall(), "", true)};
+    CHECK(anthropicBody({.messages = blank}).at("messages").at(2).at("content").at(0).at("content") ==
+          "[an empty text]");
+    // A person's picture is refused with a sentence, as other files are.
+    blank = {md::user("look at this")};
+    blank.front().content.emplace_back(bitmap);
+    CHECK_THROWS_WITH_AS(anthropicBody({.messages = blank}), doctest::Contains("image/webp"), md::ModelError);
+}
+
 TEST_CASE("the Responses API receives a tool's pictures and files in the output of the call") {
     const std::vector<md::Message> messages = conversation(all);
     CHECK(responsesBody({.messages = messages}).at("input").at(2) == json::parse(R"({
