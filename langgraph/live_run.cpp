@@ -10,7 +10,7 @@
 namespace stategraph::langgraph {
 
 LiveRun::LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std::optional<serve::Identity> who,
-                 Work work, const Service& service)
+                 detail::Work work, const Service& service)
     : asked_(std::move(asked)),
       begins_at_(asked_.begins_at.empty() ? Clock::Time() : timeOf(asked_.begins_at)),
       graph_(std::move(graph)),

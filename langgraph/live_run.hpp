@@ -22,8 +22,8 @@ class LiveRun {
 public:
     /// `work`: what the run does; empty: another process has left the run, and what it still has to do is found out
     /// when it begins.
-    LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std::optional<serve::Identity> who, Work work,
-            const Service& service);
+    LiveRun(RunRecord asked, std::shared_ptr<const ServedGraph> graph, std::optional<serve::Identity> who,
+            detail::Work work, const Service& service);
 
     /// The time before which it does not begin.
     Clock::Time beginsAt() const noexcept { return begins_at_; }
@@ -31,7 +31,7 @@ public:
     const RunRecord& asked() const noexcept { return asked_; }
     const ServedGraph& graph() const noexcept { return *graph_; }
     const std::optional<serve::Identity>& identity() const noexcept { return identity_; }
-    const Work& work() const noexcept { return work_; }
+    const detail::Work& work() const noexcept { return work_; }
     bool isLeftOver() const noexcept { return !work_; }
     RunFeed& feed() noexcept { return feed_; }
 
@@ -71,7 +71,7 @@ private:
     const Clock::Time begins_at_;
     const std::shared_ptr<const ServedGraph> graph_;
     const std::optional<serve::Identity> identity_;
-    const Work work_;
+    const detail::Work work_;
     RunFeed feed_;
     mutable stategraph::detail::Mutex mutex_;
     std::string status_ SG_GUARDED_BY(mutex_) = "pending";

@@ -65,7 +65,7 @@ void LiveRuns::addLeftOvers(const std::vector<RunRecord>& left) {
         std::optional<serve::Identity> who;
         if (!record->owner.empty()) who = serve::Identity{.name = record->owner};
         auto run = std::make_shared<LiveRun>(*std::move(record), service_.graphs.at(each.graph_id), std::move(who),
-                                             Work(), service_);
+                                             detail::Work(), service_);
         const stategraph::detail::LockGuard lock(mutex_);
         lines_[each.thread_id].runs.push_back(run);
         runs_.insert_or_assign(each.run_id, std::move(run));

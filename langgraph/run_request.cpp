@@ -181,8 +181,8 @@ Value readUpdate(const json::value& values, const ServedGraph& graph, const std:
     return Value(json::value(std::move(update)));
 }
 
-RunStart readCommand(const Body& command, const ServedGraph& graph) {
-    RunStart start;
+detail::RunStart readCommand(const Body& command, const ServedGraph& graph) {
+    detail::RunStart start;
     if (const json::value* const resume = command.members().if_contains("resume")) {
         if (namesQuestions(*resume)) {
             std::vector<Answer> answers;
@@ -199,10 +199,10 @@ RunStart readCommand(const Body& command, const ServedGraph& graph) {
     return start;
 }
 
-RunStart startOf(const ServedGraph& graph, const RunRecord& run) {
+detail::RunStart startOf(const ServedGraph& graph, const RunRecord& run) {
     const Body kwargs(run.kwargs, {});
     if (const std::optional<Body> command = kwargs.body("command")) return readCommand(*command, graph);
-    RunStart start;
+    detail::RunStart start;
     if (const json::value* const input = kwargs.find("input")) start.input = readUpdate(*input, graph, "input");
     return start;
 }

@@ -33,7 +33,7 @@ struct RunPlace {
 /// Reads the body of a request for a run. Errors: InvalidRequest.
 RunRecord readRun(const Body& body, const RunPlace& place);
 /// Reads a Command: {"resume", "update", "goto"}. Errors: InvalidRequest.
-RunStart readCommand(const Body& command, const ServedGraph& graph);
+detail::RunStart readCommand(const Body& command, const ServedGraph& graph);
 /// Reads an update of the graph's channels, {channel: value}. Errors: InvalidRequest, which names channels that the
 /// graph does not have.
 Value readUpdate(const boost::json::value& values, const ServedGraph& graph, const std::string& where);
@@ -43,7 +43,7 @@ Targets readTargets(const boost::json::value& targets);
 Config readCheckpoint(const Body& body, const std::string& thread_id);
 
 /// What a run begins with. Errors: as readRun.
-RunStart startOf(const ServedGraph& graph, const RunRecord& run);
+detail::RunStart startOf(const ServedGraph& graph, const RunRecord& run);
 /// How a run is made. Errors: those of GraphOptions::prepare; InvalidArgumentError.
 RunConfig configOf(const ServedGraph& graph, const RunRecord& run);
 /// What the run stores with each checkpoint.

@@ -57,7 +57,7 @@ std::vector<std::string> openOf(const std::vector<std::string>& asked, const Sna
 }
 
 /// Limits answers to some questions.
-void answerOnly(const std::vector<std::string>& open, RunStart& start) {
+void answerOnly(const std::vector<std::string>& open, detail::RunStart& start) {
     if (start.resume) {
         start.answers = std::vector<Answer>{{TaskId(open.front()), *std::move(start.resume)}};
         start.resume.reset();
@@ -69,7 +69,7 @@ void answerOnly(const std::vector<std::string>& open, RunStart& start) {
 }
 
 /// The ids of the open questions that a run answers; none if it is refused.
-std::vector<std::string> questionsFor(const RunStart& start, const SnapshotData& head) {
+std::vector<std::string> questionsFor(const detail::RunStart& start, const SnapshotData& head) {
     std::vector<std::string> questions;
     for (const Interrupt& each : head.interrupts()) {
         const auto answers = [&](const Answer& answer) { return answer.interrupt_id == each.id; };
@@ -132,7 +132,7 @@ void takeBack(const Service& service, const ServedGraph& graph, const RunRecord&
 void noteStart(const Service& service, LiveRun& run) {
     const RunRecord& asked = run.asked();
     const ServedGraph& graph = run.graph();
-    const RunStart start = startOf(graph, asked);
+    const detail::RunStart start = startOf(graph, asked);
     if (start.input) return;
     // A run that another process has left has perhaps stored something since it noted this.
     json::array before = asked.before;
@@ -155,7 +155,7 @@ Settled settle(const Service& service, LiveRun& live, RunConfig& config) {
     const SnapshotData head = graph.graph->state({.thread_id = thread}, false);
     if (!isOf(head, run)) {
         if (hasCheckpoint(graph, run)) return {.status = "success"};  // others have continued the thread since it ended
-        RunStart start = startOf(graph, run);
+        detail::RunStart start = startOf(graph, run);
         if (run.questions.empty()) {
             noteStart(service, live);
             return {.work = graph.graph->prepare(std::move(start))};

@@ -14,7 +14,7 @@ namespace stategraph::langgraph {
 /// What is to be done about a run.
 struct Settled {
     /// What it still has to do; empty: nothing, and `status` says how it ended.
-    Work work = {};
+    detail::Work work = {};
     std::string status = "success";
 };
 

@@ -146,7 +146,7 @@ Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, Run
             eventRunOf(asked, config.recursion_limit.value_or(25)), std::move(wanted), flagOf(asked, "subgraphs"),
             graph.channels, error_text,
             [&run](std::string name, std::string data) { run->feed().add(std::move(name), std::move(data)); });
-        const TakeEvent take = [&](const StreamEvent& event) {
+        const serve::detail::TakeEvent take = [&](const StreamEvent& event) {
             events.take(event);
             if (thread_events) thread_events->take(event);
         };

@@ -112,7 +112,7 @@ PreparedRun prepare(const Call& call, const Body& body, const std::optional<std:
                                       .webhooks = service.options.webhooks.get()});
     if (isFollowed(service, record.owner, record.thread_id)) record.kwargs[thread_events_key] = true;
     if (record.is_temporary && record.keeps_thread) thread.record.is_temporary = false;
-    Work work = graph->second->graph->prepare(startOf(*graph->second, record));
+    detail::Work work = graph->second->graph->prepare(startOf(*graph->second, record));
     (void)configOf(*graph->second, record);
     auto run =
         std::make_shared<LiveRun>(std::move(record), graph->second, call.request().identity, std::move(work), service);

@@ -87,13 +87,13 @@ serve::HandlerAnswer getStateAtCheckpoint(const Call& call) {
     return answerOf(selected(stateAt(call, thread, config, body.flag("subgraphs", false)), body.texts("select")));
 }
 
-std::vector<StateEdit> editsIn(const Body& body, const ServedGraph& graph, bool is_inside) {
+std::vector<detail::StateEdit> editsIn(const Body& body, const ServedGraph& graph, bool is_inside) {
     const std::optional<std::string> as_node = body.text("as_node");
     const json::value* const values = body.find("values");
     if (values == nullptr) return {{.as_node = as_node.value_or(COPY)}};
-    std::vector<StateEdit> edits;
+    std::vector<detail::StateEdit> edits;
     const auto add = [&](const json::value& each) {
-        StateEdit edit{.as_node = as_node};
+        detail::StateEdit edit{.as_node = as_node};
         // The channels of a graph inside are its own.
         edit.values = is_inside ? Value(each) : readUpdate(each, graph, "values");
         edits.push_back(std::move(edit));
@@ -119,8 +119,8 @@ serve::HandlerAnswer updateState(const Call& call) {
     const bool is_inside = !static_cast<const std::string&>(config.checkpoint_ns).empty();
     const Around around = aroundOf(*graph, config);
     Config made;
-    for (StateEdit& each : editsIn(body, *graph, is_inside)) {
-        std::vector<std::vector<StateEdit>> one(1);
+    for (detail::StateEdit& each : editsIn(body, *graph, is_inside)) {
+        std::vector<std::vector<detail::StateEdit>> one(1);
         one.front().push_back(std::move(each));
         made = graph->graph->edit(made.checkpoint_id.empty() ? config : made, one);
     }

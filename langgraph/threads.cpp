@@ -27,9 +27,9 @@ namespace json = boost::json;
 namespace {
 
 /// The edits of supersteps with which a thread begins.
-std::vector<std::vector<StateEdit>> editsIn(const json::value& supersteps, const ServedGraph& graph) {
+std::vector<std::vector<detail::StateEdit>> editsIn(const json::value& supersteps, const ServedGraph& graph) {
     if (!supersteps.is_array()) throw InvalidRequest("supersteps: must be a list");
-    std::vector<std::vector<StateEdit>> all;
+    std::vector<std::vector<detail::StateEdit>> all;
     for (const json::value& superstep : supersteps.get_array()) {
         const json::object* const object = superstep.if_object();
         const json::value* const updates = object != nullptr ? object->if_contains("updates") : nullptr;
@@ -39,11 +39,11 @@ std::vector<std::vector<StateEdit>> editsIn(const json::value& supersteps, const
         for (const json::value& each : updates->get_array()) {
             if (!each.is_object()) throw InvalidRequest("supersteps.updates: each is an object");
             const Body update(each.get_object(), "supersteps.updates.");
-            StateEdit edit{.as_node = update.text("as_node")};
+            detail::StateEdit edit{.as_node = update.text("as_node")};
             if (const json::value* const values = update.find("values"))
                 edit.values = readUpdate(*values, graph, "supersteps.updates.values");
             if (const std::optional<Body> command = update.body("command")) {
-                RunStart given = readCommand(*command, graph);
+                detail::RunStart given = readCommand(*command, graph);
                 if (given.update) edit.values = std::move(given.update);
                 edit.go_to = std::move(given.go_to);
             }

@@ -1,5 +1,8 @@
 #include <stategraph/workflow/async.hpp>
 
+#include <algorithm>
+#include <type_traits>
+
 #include "workflow/drive.hpp"
 
 namespace stategraph::workflow {
@@ -14,63 +17,45 @@ namespace {
 using FlowPointer = std::shared_ptr<const Flow::Impl>;
 
 // A sleeping run notices a cancel after at most this time.
-constexpr std::chrono::milliseconds nap = std::chrono::milliseconds(100);
+constexpr std::chrono::nanoseconds nap = std::chrono::milliseconds(100);
 
-Task<Result<State>> invoke(Drive& drive) {
-    RunInput input = drive.takeInput();
-    if (auto* const beginning = std::get_if<Beginning>(&input))
-        return drive.graph().asyncInvoke(std::move(beginning->update), drive.config());
-    if (auto* const update = std::get_if<Update<State>>(&input))
-        return drive.graph().asyncInvoke(std::move(*update), drive.config());
-    if (auto* const resumption = std::get_if<Resumption>(&input))
-        return drive.graph().asyncInvoke(resumption->command, drive.config());
-    return drive.graph().asyncInvoke(RESUME, drive.config());
-}
-
-// As Drive::toAStop.
-Task<Result<State>> toAStop(Drive& drive, Task<Result<State>> invoked) {
-    for (;;) {
-        std::optional<RunConfig> again;
-        try {
-            Result<State> result = co_await std::move(invoked);
-            co_return result;
-        } catch (const ConcurrentUpdateError& error) {
-            again = drive.configAgain(error);
-            if (!again) throw;
+Task<Result<State>> startLeg(Drive& drive) {
+    const CompiledGraph<State>& graph = drive.graph();
+    return drive.leg([&graph]<class Input>(Input input, const RunConfig& config) {
+        if constexpr (std::is_same_v<Input, Resumption>) {
+            return graph.asyncInvoke(input.command, config);
+        } else {
+            return graph.asyncInvoke(std::move(input), config);
         }
-        invoked = drive.graph().asyncInvoke(RESUME, *again);
-    }
+    });
 }
 
-// Returns false if the run has been cancelled, or continued by another caller, in the meantime.
-Task<bool> goOn(Drive& drive, Result<State>& result) {
+// Returns what the leg threw, or null.
+Task<std::exception_ptr> runLeg(Drive& drive) {
+    std::exception_ptr failure;
     try {
-        result = co_await toAStop(drive, drive.graph().asyncInvoke(RESUME, drive.configAfter(result)));
-    } catch (const ThreadChangedError&) {
-        co_return false;
-    } catch (const ConcurrentUpdateError&) {
-        if (!drive.isCanceled()) throw;
-        co_return false;
-    } catch (const InvalidArgumentError&) {
-        if (!drive.isCanceled()) throw;
-        co_return false;
+        Task<Result<State>> leg = startLeg(drive);
+        Result<State> result = co_await std::move(leg);
+        drive.ended(std::move(result));
+    } catch (...) {
+        failure = std::current_exception();
     }
-    co_return true;
+    co_return failure;
 }
 
 Task<RunView> toItsEnd(std::unique_ptr<Drive> drive) {
     std::exception_ptr thrown;
     try {
-        Result<State> result = co_await toAStop(*drive, invoke(*drive));
-        while (const auto until = drive->waitsUntil(result)) {
-            const auto left = *until - std::chrono::system_clock::now();
-            if (left > left.zero()) {
-                co_await sleepFor(std::min<std::chrono::nanoseconds>(left, nap));
-            } else if (!co_await goOn(*drive, result)) {
-                break;
+        for (DriveNeed need = drive->advance(); need != DriveNeed::done; need = drive->advance()) {
+            if (need == DriveNeed::sleep) {
+                const std::chrono::nanoseconds left = drive->wakesAt() - std::chrono::system_clock::now();
+                co_await sleepFor(std::clamp(left, left.zero(), nap));
+                continue;
             }
+            const std::exception_ptr failure = co_await runLeg(*drive);
+            if (failure) drive->failed(failure);
         }
-        RunView view = drive->end(result);
+        RunView view = drive->end();
         co_return view;
     } catch (...) {
         thrown = std::current_exception();

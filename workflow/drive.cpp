@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <type_traits>
 #include <utility>
 
 #include <stategraph/control.hpp>
@@ -78,16 +79,7 @@ void Drive::close() noexcept {
     if (const auto live = std::exchange(live_, {})) flow_->live.erase(*live);
 }
 
-Result<State> Drive::begin(Beginning&& input) const { return graph().invoke(std::move(input.update), config_); }
-
-Result<State> Drive::begin(Continuation&& /*input*/) const { return graph().invoke(RESUME, config_); }
-
-template <class Input>
-Result<State> Drive::begin(Input&& input) const {
-    return graph().invoke(std::forward<Input>(input), config_);
-}
-
-Result<State> Drive::begin(Resumption&& input) const {
+Result<State> Drive::invoke(Resumption&& input) const {
     if (!input.read) return graph().invoke(std::move(input.command), config_);
     Result<State> result;
     stategraph::detail::StateBox<State> box;
@@ -98,30 +90,66 @@ Result<State> Drive::begin(Resumption&& input) const {
     return result;
 }
 
-template <class Invoke>
-Result<State> Drive::toAStop(Invoke invoke) const {
-    std::optional<RunConfig> again;
-    for (;;) {
-        try {
-            return again ? graph().invoke(RESUME, *again) : invoke();
-        } catch (const ConcurrentUpdateError& error) {
-            again = configAgain(error);
-            if (!again) throw;
-        }
-    }
-}
-
 RunView Drive::run() {
-    try {
-        auto result = toAStop([&] { return std::visit([&](auto& input) { return begin(std::move(input)); }, input_); });
-        while (const auto until = waitsUntil(result)) {
-            sleepUntil(*until, session_->stop.get_token());
-            if (isStopped() || !goOn(result)) break;
+    const auto invoke = [this]<class Input>(Input input, const RunConfig& config) {
+        if constexpr (std::is_same_v<Input, Resumption>) {
+            return this->invoke(std::move(input));
+        } else {
+            return graph().invoke(std::move(input), config);
         }
-        return end(result);
+    };
+    try {
+        for (DriveNeed need = advance(); need != DriveNeed::done; need = advance()) {
+            if (need == DriveNeed::sleep) {
+                sleepUntil(wakesAt(), session_->stop.get_token());
+                continue;
+            }
+            try {
+                ended(leg(invoke));
+            } catch (...) {
+                failed(std::current_exception());
+            }
+        }
+        return end();
     } catch (...) {
         rethrow();
     }
+}
+
+DriveNeed Drive::advance() {
+    if (phase_ == Phase::asleep && isStopped()) phase_ = Phase::ended;
+    if (phase_ == Phase::asleep) {
+        if (std::chrono::system_clock::now() < wakesAt()) return DriveNeed::sleep;
+        next_ = configAt(result_.config.checkpoint_id);
+        phase_ = Phase::woken;
+    }
+    return phase_ == Phase::ended ? DriveNeed::done : DriveNeed::leg;
+}
+
+void Drive::ended(Result<State> result) {
+    result_ = std::move(result);
+    const bool is_waited_for = result_.status == Status::sleeping && result_.wake_at && waits_;
+    phase_ = is_waited_for ? Phase::asleep : Phase::ended;
+}
+
+// A run that slept may have been cancelled, or continued by another caller, in the meantime: the call then ends with
+// what it had before.
+void Drive::failed(const std::exception_ptr& why) {
+    const bool has_slept = phase_ == Phase::woken;
+    try {
+        std::rethrow_exception(why);
+    } catch (const ThreadChangedError&) {
+        if (!has_slept) throw;
+    } catch (const ConcurrentUpdateError& error) {
+        if (auto again = configAgain(error)) {
+            next_ = std::move(again);
+            return;
+        }
+        if (!has_slept || !isCanceled()) throw;
+    } catch (const InvalidArgumentError&) {
+        if (!has_slept || !isCanceled()) throw;
+    }
+    phase_ = Phase::ended;
 }
 
 RunConfig Drive::configAt(CheckpointId only_at) const {
@@ -134,7 +162,8 @@ RunConfig Drive::configAt(CheckpointId only_at) const {
 // Two calls that continue a run in different processes can each be first in the log of another workflow inside, so that
 // neither would reach the end of the superstep. Therefore a call that was too late in one log resumes the run. Only in
 // the log that was first when the call began does it leave the run to the other call: of the calls that began at one
-// checkpoint one is first there, and a call that has begun before has another first log, or none.
+// checkpoint one is first there, and a call that has begun before has another first log, or none. Returns the config
+// of the leg that resumes the run, or none if it is left to the other call.
 std::optional<RunConfig> Drive::configAgain(const ConcurrentUpdateError& error) const {
     const ErrorContext& at = error.context();
     const CheckpointId inside = session_->inside();
@@ -145,39 +174,18 @@ std::optional<RunConfig> Drive::configAgain(const ConcurrentUpdateError& error) 
     return configAt(inside);
 }
 
-// Returns false if the run has been cancelled, or continued by another caller, in the meantime.
-bool Drive::goOn(Result<State>& result) const {
-    try {
-        result = toAStop([&] { return graph().invoke(RESUME, configAfter(result)); });
-    } catch (const ThreadChangedError&) {
-        return false;
-    } catch (const ConcurrentUpdateError&) {
-        if (!isCanceled()) throw;
-        return false;
-    } catch (const InvalidArgumentError&) {
-        if (!isCanceled()) throw;
-        return false;
-    }
-    return true;
-}
-
-std::optional<std::chrono::system_clock::time_point> Drive::waitsUntil(const Result<State>& result) const {
-    if (result.status != Status::sleeping || !waits_ || isStopped()) return {};
-    return result.wake_at;
-}
-
-RunView Drive::end(const Result<State>& result) {
+RunView Drive::end() {
     // Called before the result is looked at: a cancel is either seen here, or finds that the run is not under way.
     close();
     // Whoever is woken leaves out runs that are under way.
-    if (result.status == Status::sleeping && !waits_) flow_->bells.ringAt(*result.wake_at);
+    if (result_.status == Status::sleeping && !waits_) flow_->bells.ringAt(*result_.wake_at);
     const bool stopped = isStopped();
     // If a caller was told that the run is canceled, it stays canceled, even if its last step had ended just before.
     if (stopped && flow_->saver) flow_->endAlone(run_id_, session_->isCancelStored());
     // The returned state is complete, unless something is due that only the store knows.
-    const bool is_known = result.status == Status::done ||
-                          (result.status == Status::interrupted && flow_->asks(result.values, result.interrupts));
-    RunView view = !flow_->saver || (!stopped && is_known) ? viewOf(*flow_->plan, result) : flow_->view(run_id_);
+    const bool is_known = result_.status == Status::done ||
+                          (result_.status == Status::interrupted && flow_->asks(result_.values, result_.interrupts));
+    RunView view = !flow_->saver || (!stopped && is_known) ? viewOf(*flow_->plan, result_) : flow_->view(run_id_);
     if (view.status == RunStatus::canceled) session_->tell({.kind = RunEvent::Kind::canceled});
     if (view.status == RunStatus::paused) session_->tell({.kind = RunEvent::Kind::paused});
     session_->tell({.kind = RunEvent::Kind::finish, .status = toString(view.status)});

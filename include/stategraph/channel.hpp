@@ -21,11 +21,9 @@ namespace detail {
 [[noreturn]] void refuseSum(std::uint64_t a, std::uint64_t b, bool is_signed, std::size_t bits);
 }  // namespace detail
 
-/// Reducers and channel kinds: how a channel takes the values that tasks write to it. Each is an object to give to
-/// `channel()`, with a stable name that is stored with the graph's fingerprint.
-///
-/// A channel with a reducer begins with the member's default initialiser. The reducer is called on the thread that
-/// drives the run, once for each written value, in the order of tasks, never in that of completion.
+// The types of the reducers and channel kinds, of which the constants below are objects. Each has a stable name, which
+// is stored with the graph's fingerprint.
+namespace detail {
 namespace reducers {
 
 /// A type that `append` can add to.
@@ -43,8 +41,6 @@ concept Map = requires(T map, typename T::key_type key, typename T::mapped_type 
     map.find(key);
 };
 
-/// One value in a superstep (two are an InvalidUpdateError), which stays until it is replaced. A channel without a
-/// reducer is of this kind.
 struct LastValue {
     static constexpr std::string_view name = "";
     static constexpr detail::ChannelKind kind = detail::ChannelKind::last_value;
@@ -56,18 +52,14 @@ struct LastValue {
     static consteval void check() {}
 };
 
-/// Several tasks may write in one superstep, and the last value counts. It is unset after a superstep that wrote none.
 struct AnyOf : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::any_value;
 };
 
-/// One value in a superstep, which only the next superstep sees.
 struct Ephemeral : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::ephemeral;
 };
 
-/// Like a last value, but never stored, so it is unset when the run ends. Of any type that can be copied, such as a
-/// std::shared_ptr to a lock or a socket, or a std::function; events and JSON show null for one that cannot be stored.
 struct Untracked : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::untracked;
     template <class T>
@@ -83,12 +75,10 @@ struct Untracked : LastValue {
     }
 };
 
-/// A reducer of your own, created by `reduce`.
 struct Reduced {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::reduced;
 };
 
-/// Adds the written elements at the end of a list.
 struct Append : Reduced {
     static constexpr std::string_view name = "append";
     template <class T>
@@ -101,7 +91,6 @@ struct Append : Reduced {
     }
 };
 
-/// A list of what one superstep wrote; each superstep begins with an empty list.
 struct Topic {
     static constexpr std::string_view name = "topic";
     static constexpr detail::ChannelKind kind = detail::ChannelKind::topic;
@@ -115,8 +104,6 @@ struct Topic {
     }
 };
 
-/// Puts the written entries into a map; later entries replace earlier ones. `sg::merge` is the reducer and, called, the
-/// write.
 struct Merge : Reduced {
     static constexpr std::string_view name = "merge";
     template <class S, class T>
@@ -151,8 +138,6 @@ struct Binary : Reduced {
     }
 };
 
-/// Adds the written number. A sum of integers that does not fit into the channel's type is an InvalidUpdateError; a
-/// double can hold it.
 struct Sum {
     template <class T>
         requires requires(const T& value) { static_cast<T>(value + value); }
@@ -169,7 +154,6 @@ struct Sum {
         }
     }
 };
-/// Keeps the smallest value.
 struct Min {
     template <class T>
         requires requires(const T& value) { static_cast<bool>(value < value); }
@@ -177,7 +161,6 @@ struct Min {
         return b < a ? b : a;
     }
 };
-/// Keeps the greatest value.
 struct Max {
     template <class T>
         requires requires(const T& value) { static_cast<bool>(value < value); }
@@ -191,32 +174,39 @@ template <class R>
 concept Reducer = requires { R::kind; };
 
 }  // namespace reducers
+}  // namespace detail
 
-/// The channel kind LastValue, which is the default.
-inline constexpr reducers::LastValue last_value{};
-/// The channel kind AnyOf.
-inline constexpr reducers::AnyOf any_value{};
-/// The channel kind Ephemeral.
-inline constexpr reducers::Ephemeral ephemeral{};
-/// The channel kind Untracked.
-inline constexpr reducers::Untracked untracked{};
-/// The reducer Append.
-inline constexpr reducers::Append append{};
-/// The channel kind Topic.
-inline constexpr reducers::Topic topic{};
-/// The reducer Merge.
-inline constexpr reducers::Merge merge{};
-/// The reducer Sum.
-inline constexpr reducers::Binary<reducers::Sum> sum{"sum", {}};
-/// The reducer Min.
-inline constexpr reducers::Binary<reducers::Min> min{"min", {}};
-/// The reducer Max.
-inline constexpr reducers::Binary<reducers::Max> max{"max", {}};
+// Reducers and channel kinds, to be given to `channel()`: how a channel takes the values that tasks write to it. A
+// channel with a reducer begins with the member's default initialiser. The reducer is called on the thread that drives
+// the run, once for each written value, in the order of tasks, never in that of completion.
+
+/// One value in a superstep (two are an InvalidUpdateError), which stays until it is replaced: the default.
+inline constexpr detail::reducers::LastValue last_value{};
+/// Several tasks may write in one superstep, and the last value counts. It is unset after a superstep that wrote none.
+inline constexpr detail::reducers::AnyOf any_value{};
+/// One value in a superstep, which only the next superstep sees.
+inline constexpr detail::reducers::Ephemeral ephemeral{};
+/// Like a last value, but never stored, so it is unset when the run ends. Of any type that can be copied, such as a
+/// std::shared_ptr to a lock or a socket, or a std::function; events and JSON show null for one that cannot be stored.
+inline constexpr detail::reducers::Untracked untracked{};
+/// Adds the written elements at the end of a list.
+inline constexpr detail::reducers::Append append{};
+/// A list of what one superstep wrote; each superstep begins with an empty list.
+inline constexpr detail::reducers::Topic topic{};
+/// Puts the written entries into a map; later entries replace earlier ones. It is the reducer and, called, the write.
+inline constexpr detail::reducers::Merge merge{};
+/// Adds the written number. A sum of integers that does not fit into the channel's type is an InvalidUpdateError; a
+/// double can hold it.
+inline constexpr detail::reducers::Binary<detail::reducers::Sum> sum{"sum", {}};
+/// Keeps the smallest value.
+inline constexpr detail::reducers::Binary<detail::reducers::Min> min{"min", {}};
+/// Keeps the greatest value.
+inline constexpr detail::reducers::Binary<detail::reducers::Max> max{"max", {}};
 
 /// A reducer of your own. `name` is stored; change it when the operation changes.
 template <class F>
 constexpr auto reduce(std::string_view name, F f) {
-    return reducers::Binary<F>(name, std::move(f));
+    return detail::reducers::Binary<F>(name, std::move(f));
 }
 /// Does the same with the name "custom", which a callable alone has too.
 template <class F>

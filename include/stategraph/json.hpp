@@ -115,7 +115,7 @@ public:
     /// that applies it to a value that is not a number ends with InvalidUpdateError.
     template <class F>
         requires(std::is_invocable_r_v<JsonNumber, const F&, const JsonNumber&, const JsonNumber&>)
-    JsonReducer(const reducers::Binary<F>& reducer, boost::json::value initial = 0)
+    JsonReducer(const detail::reducers::Binary<F>& reducer, boost::json::value initial = 0)
         : JsonReducer(binary(std::string(reducer.name), withNumbers(reducer.reduce), std::move(initial))) {}
 
     /// One value per superstep; unset until it is written. This is the kind of a channel without a reducer.

@@ -216,8 +216,6 @@ struct BehaviourOf<std::vector<Message>, MessagesFold<std::vector<Message>>> {
     static const Behaviour behaviour;
 };
 
-}  // namespace detail
-
 namespace reducers {
 
 /// A list of messages by id: see `addMessages`.
@@ -239,10 +237,11 @@ struct Messages : Reduced {
 };
 
 }  // namespace reducers
+}  // namespace detail
 
 /// The reducer of a conversation. A written message replaces the one with the same id, or is added at the end; a
 /// removal removes its message, and a removal of REMOVE_ALL_MESSAGES removes all messages before it. Commits store the
 /// edits. Cost: a scan over the ids for each written message, or a single scan for a write of more than 16 messages.
-inline constexpr reducers::Messages addMessages{};
+inline constexpr detail::reducers::Messages addMessages{};
 
 }  // namespace stategraph

@@ -90,8 +90,12 @@ public:
     /// Whether the run (RunControl::requestStop, RunConfig::timeout) or this attempt is to end; the results of the node
     /// are then discarded. `stopToken(Runtime&)` of stategraph/control.hpp gives the same to what a node waits for.
     bool stopRequested() const;
-    /// Whether the run is to end after this superstep (RunControl::requestDrain).
+    /// Whether the run is to end after this superstep (RunControl::requestDrain, requestDrain).
     bool drainRequested() const;
+    /// Has the whole run end when this superstep is done and committed, with Status::drained, as
+    /// RunControl::requestDrain does from outside. If nothing is due then, the run ends as it would have. Errors:
+    /// CancelledError if the attempt was abandoned; InvalidUpdateError in a router that an edit asks.
+    void requestDrain();
     /// Reports that the node makes progress (NodeOptions::idle_timeout). Throws CancelledError if the attempt was
     /// abandoned.
     void heartbeat();

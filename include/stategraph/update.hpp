@@ -180,7 +180,7 @@ auto clear(T S::*member) {
 }
 
 template <class S, class T>
-auto reducers::Merge::operator()(T S::*member, std::type_identity_t<T> entries) const {
+auto detail::reducers::Merge::operator()(T S::*member, std::type_identity_t<T> entries) const {
     static_assert(Map<T>, "stategraph: sg::merge writes to a map, such as std::map<std::string, int>");
     return detail::MemberWrite<S, T, T>(member, checkpoint::WriteKind::add, std::move(entries));
 }

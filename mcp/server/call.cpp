@@ -190,8 +190,9 @@ void Call::setRan(bool has_run) {
 Task<> Call::drive(std::shared_ptr<Call> call, ToolWork work, RunConfig config) {
     std::exception_ptr failure;
     try {
+        const StreamOptions options{.modes = {StreamMode::updates, StreamMode::custom}};
         Task<ToolEnd> running =
-            work(std::move(config), [call = call.get()](const StreamEvent& event) { call->report(event); });
+            work(std::move(config), options, [call = call.get()](const StreamEvent& event) { call->report(event); });
         ToolEnd end = co_await std::move(running);
         const stategraph::detail::LockGuard lock(call->mutex_);
         call->end_ = std::move(end);

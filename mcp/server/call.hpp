@@ -54,7 +54,7 @@ public:
 
 private:
     struct Begun {
-        ToolStart start;
+        serve::detail::GraphStart start;
         RunConfig config;
     };
     /// Reads what to begin with, and the thread. None: questions are open, and no answer was given.

@@ -57,7 +57,7 @@ bool Run::next() {
     if (!superstep.todo().empty()) {  // otherwise all results are there, and are to be committed
         env_.limits.checkBefore(env_);
         if (breakpoints_.anyBefore() && stopsAtGate()) return false;
-        if (const auto end = requestedEnd()) {
+        if (const auto end = env_.requestedEnd()) {
             pause(*end, {});
             return false;
         }

@@ -173,10 +173,6 @@ private:
     bool stopsAtGate();
     void pauseAtGate();
     bool endsFromOutside();
-    // Returns how the run is to end before its next superstep; none if it may continue.
-    std::optional<Status> requestedEnd() const noexcept {
-        return env_.stop != nullptr && env_.stop->drains() ? std::optional(Status::drained) : std::nullopt;
-    }
     std::string_view checkpointMetadata() const noexcept;
     // These are in drive.cpp.
     void executeInTurn() noexcept;

@@ -219,7 +219,7 @@ Status Run::pauseWithoutQuestions() const {
     if (outcome_.wake_at) return Status::sleeping;
     if (env_.shared.claim.isReplaced()) return Status::cancelled;
     // What stopped at a breakpoint waits for somebody, also if the rest was drained.
-    const auto requested = requestedEnd();
+    const auto requested = env_.requestedEnd();
     return requested && !env_.shared.gates.anyStopIn(env_.place.ns) ? *requested : Status::breakpoint;
 }
 

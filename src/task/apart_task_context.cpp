@@ -23,7 +23,7 @@ void ApartTaskContext::sleepUntil(std::chrono::steady_clock::time_point until) {
 
 bool ApartTaskContext::drainRequested() const {
     const auto held = attempt_.enter();
-    return env_.stop && env_.stop->drains();
+    return env_.requestedEnd().has_value();
 }
 
 void ApartTaskContext::write(const Value& data) {

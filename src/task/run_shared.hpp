@@ -52,6 +52,8 @@ struct RunShared {
     /// Returns what ends the run while it waits for its thread.
     ClaimStop claimStop() const { return stop != nullptr ? ClaimStop{stop->token(), stop->deadline()} : ClaimStop(); }
     std::atomic<bool> was_cut = false;  // whether a stop has ended a task of the run, or of a graph inside
+    // How a task has asked that the run end before its next superstep; `done`: none has. The first counts.
+    std::atomic<Status> asked_end = Status::done;
     // For a run that begins inside a subgraph: one for each graph, the root's first.
     std::vector<TravelStop> stops = {};
     std::vector<detail::AbandonedTask> abandoned = {};  // what the input of the root's run has left unfinished

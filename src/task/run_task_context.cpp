@@ -13,7 +13,7 @@ CheckpointId RunTaskContext::checkpointId() const noexcept { return env_.place.c
 std::string_view RunTaskContext::checkpointNs() const noexcept { return env_.place.ns; }
 const RunContext& RunTaskContext::runContext() const noexcept { return env_.shared.config->context; }
 bool RunTaskContext::stopRequested() const { return env_.stopStatus().has_value(); }
-bool RunTaskContext::drainRequested() const { return env_.stop && env_.stop->drains(); }
+bool RunTaskContext::drainRequested() const { return env_.requestedEnd().has_value(); }
 std::stop_token RunTaskContext::stopToken() const { return env_.stop ? env_.stop->token() : std::stop_token(); }
 void RunTaskContext::sleepUntil(std::chrono::steady_clock::time_point until) { std::this_thread::sleep_until(until); }
 void RunTaskContext::write(const Value& data) { env_.teller.custom(task_, data); }

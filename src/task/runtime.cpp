@@ -27,6 +27,7 @@ const RunContext& Runtime::runContext() const noexcept { return context_->runCon
 const void* Runtime::graphState(const void* type) const { return context_->state(type); }
 bool Runtime::stopRequested() const { return context_->stopRequested(); }
 bool Runtime::drainRequested() const { return context_->drainRequested(); }
+void Runtime::requestDrain() { context_->holdFor("cannot end its run").env->requestEnd(Status::drained); }
 void Runtime::heartbeat() { context_->heartbeat(); }
 void Runtime::write(const Value& data) { context_->write(data); }
 void Runtime::emitMessage(const Value& part) { context_->emitMessage(part); }

@@ -110,6 +110,17 @@ public:
     const TaskEnv& root() const noexcept { return const_cast<TaskEnv&>(*this).root(); }
     /// Returns why the run is to end immediately; none if it is not.
     std::optional<Status> stopStatus() const { return stop ? stop->requested() : std::nullopt; }
+    /// Returns how the run is to end before its next superstep; none if it may continue.
+    std::optional<Status> requestedEnd() const noexcept {
+        const Status asked = shared.asked_end.load(std::memory_order_relaxed);
+        if (asked != Status::done) return asked;
+        return stop != nullptr && stop->drains() ? std::optional(Status::drained) : std::nullopt;
+    }
+    /// Has the whole run end so, for a task. The first request counts. Safe from any thread.
+    void requestEnd(Status end) noexcept {
+        Status none = Status::done;
+        shared.asked_end.compare_exchange_strong(none, end);
+    }
     /// Call it when what is due is not done because of a stop. Only a stop of the whole run counts: the time limit of a
     /// call of a graph ends the call, and the run continues.
     void noteCut() noexcept;

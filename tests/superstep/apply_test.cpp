@@ -197,7 +197,7 @@ TEST_CASE("a sum that does not fit into its channel's type is refused, and the s
 }
 
 TEST_CASE("sums of integers of any width and sign are exact or refused, and other numbers are added") {
-    const sg::reducers::Sum sum;
+    const sg::detail::reducers::Sum sum;
     CHECK(sum(std::int8_t{100}, std::int8_t{27}) == 127);
     CHECK_THROWS_WITH_AS(sum(std::int8_t{-100}, std::int8_t{-29}),
                          doctest::Contains("the sum of -100 and -29 does not fit into a signed integer of 8 bits"),
@@ -211,7 +211,7 @@ TEST_CASE("sums of integers of any width and sign are exact or refused, and othe
     CHECK_THROWS_AS(sum(std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}), std::overflow_error);
     CHECK(sum(1e308, 1e308) > 1e308);
     CHECK(sum(std::string("a"), std::string("b")) == "ab");
-    static_assert(sg::reducers::Sum()(2, 3) == 5);
+    static_assert(sg::detail::reducers::Sum()(2, 3) == 5);
 }
 
 TEST_CASE("the wrong operation for a channel is refused with the right one") {

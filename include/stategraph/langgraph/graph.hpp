@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include <stategraph/async.hpp>
 #include <stategraph/command.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/config.hpp>
 #include <stategraph/json_schema.hpp>
 #include <stategraph/run_outcome.hpp>
 #include <stategraph/serve/endpoint.hpp>
+#include <stategraph/serve/graph_work.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
 #include <stategraph/value.hpp>
@@ -67,18 +67,11 @@ PrepareRun contextAs() {
     };
 }
 
-/// What a run begins with. Nothing given: it continues what is due.
-struct RunStart {
-    /// The graph's input, {channel: value}.
-    std::optional<Value> input = {};
-    /// A Command: the answer to the open question, or answers by id; an update; where to go.
-    std::optional<Value> resume = {};
-    std::optional<std::vector<Answer>> answers = {};
-    std::optional<Value> update = {};
-    Targets go_to = {};
+namespace detail {
 
-    bool isCommand() const noexcept { return resume || answers || update || !go_to.empty(); }
-};
+using RunStart = serve::detail::GraphStart;
+/// Runs once; the arguments are kept until the end.
+using Work = serve::detail::GraphWork<RunOutcome>;
 
 /// One edit of a state from outside.
 struct StateEdit {
@@ -88,16 +81,11 @@ struct StateEdit {
     Targets go_to = {};
 };
 
-/// Is called with each event of a run, where it happens.
-using TakeEvent = std::function<void(const StreamEvent& event)>;
-/// Runs once; the arguments are kept until the end.
-using Work = std::function<Task<RunOutcome>(RunConfig config, StreamOptions options, TakeEvent take)>;
-
-/// A served graph. Its methods are called from several threads at once.
-class Graph {
+/// A graph without its types. Its methods are called from several threads at once.
+class AnyGraph {
 public:
-    explicit Graph(GraphOptions options) : options_(std::move(options)) {}
-    virtual ~Graph() = default;
+    explicit AnyGraph(GraphOptions options) : options_(std::move(options)) {}
+    virtual ~AnyGraph() = default;
 
     const GraphOptions& options() const noexcept { return options_; }
     /// The same graph for the server's own table of runs.
@@ -122,22 +110,19 @@ private:
 
 /// The graph of any compiled graph.
 template <class S, class Input = S, class Output = S>
-class TypedGraph final : public Graph {
+class TypedGraph final : public AnyGraph {
 public:
     TypedGraph(CompiledGraph<S, Input, Output> graph, GraphOptions options)
-        : Graph(std::move(options)), graph_(std::move(graph)), endpoint_(serve::endpoint(graph_)) {}
+        : AnyGraph(std::move(options)), graph_(std::move(graph)), endpoint_(serve::endpoint(graph_)) {}
 
     const std::shared_ptr<serve::Endpoint>& endpoint() const noexcept override { return endpoint_; }
     const std::shared_ptr<const stategraph::detail::Core>& core() const override { return graph_.core(); }
     Work prepare(RunStart start) const override {
-        if (start.input) return work(serve::detail::updateFrom<Update<Input>>(*start.input));
-        if (!start.isCommand()) return work(RESUME);
-        Command<S> command;
-        if (start.resume) command.resume = *std::move(start.resume);
-        if (start.answers) command.answers = Answers(*std::move(start.answers));
-        if (start.update) command.update = serve::detail::updateFrom<Update<S>>(*start.update);
-        command.go_to = std::move(start.go_to);
-        return work(std::move(command));
+        return serve::detail::graphWork<RunOutcome>(
+            graph_, std::move(start),
+            [](const Value& input) { return serve::detail::updateFrom<Update<Input>>(input); },
+            [](const Value& update) { return serve::detail::updateFrom<Update<S>>(update); },
+            [](const RunOutcome& outcome) { return outcome; });
     }
     SnapshotData state(const Config& config, bool subgraphs) const override {
         return graph_.getState(config, {.subgraphs = subgraphs});
@@ -166,35 +151,19 @@ public:
     }
 
 private:
-    template <class In>
-    Work work(In input) const {
-        return [graph = graph_, input = std::move(input)](RunConfig config, StreamOptions options, TakeEvent take) {
-            return run<In>(graph, input, std::move(config), options, std::move(take));
-        };
-    }
-    // A coroutine keeps arguments that are passed by value as long as it runs.
-    template <class In>
-    static Task<RunOutcome> run(CompiledGraph<S, Input, Output> graph, In input, RunConfig config,
-                                StreamOptions options, TakeEvent take) {
-        auto stream = graph.asyncStream(std::move(input), config, options);
-        for (;;) {
-            Task<std::optional<StreamEvent>> next = stream.next();
-            const std::optional<StreamEvent> event = co_await std::move(next);
-            if (!event) break;
-            take(*event);
-        }
-        RunOutcome outcome = stream.outcome();
-        co_return outcome;
-    }
-
     CompiledGraph<S, Input, Output> graph_;
     std::shared_ptr<serve::Endpoint> endpoint_;
 };
 
+}  // namespace detail
+
+/// A served graph, which `graph` makes.
+using Graph = detail::AnyGraph;
+
 /// Makes a served graph; include stategraph/json.hpp for a graph of JsonState.
 template <class S, class Input, class Output>
 std::shared_ptr<Graph> graph(const CompiledGraph<S, Input, Output>& compiled, GraphOptions options = {}) {
-    return std::make_shared<TypedGraph<S, Input, Output>>(compiled, std::move(options));
+    return std::make_shared<detail::TypedGraph<S, Input, Output>>(compiled, std::move(options));
 }
 
 }  // namespace stategraph::langgraph

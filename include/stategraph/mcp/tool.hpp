@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include <stategraph/async.hpp>
 #include <stategraph/command.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/model/message.hpp>
 #include <stategraph/run_outcome.hpp>
 #include <stategraph/serve/endpoint.hpp>
+#include <stategraph/serve/graph_work.hpp>
 #include <stategraph/stream.hpp>
 #include <stategraph/value.hpp>
 
@@ -67,22 +67,13 @@ struct ServedResult {
 
 namespace detail {
 
-/// What a run of a tool begins with.
-struct ToolStart {
-    /// {channel: value}; none: it continues what is due, with the answers if there are any.
-    std::optional<Value> input = {};
-    /// The answer to the only open question.
-    std::optional<Value> resume = {};
-    std::optional<std::vector<Answer>> answers = {};
-};
 struct ToolEnd {
     RunOutcome outcome = {};
     /// Set if the run is done.
     ServedResult result = {};
 };
-using TakeToolEvent = std::function<void(const StreamEvent& event)>;
 /// Runs once.
-using ToolWork = std::function<Task<ToolEnd>(RunConfig config, TakeToolEvent take)>;
+using ToolWork = serve::detail::GraphWork<ToolEnd>;
 
 /// A graph without its types. Safe from any thread.
 class ServedTool {
@@ -103,7 +94,7 @@ public:
     /// A call has ended: `waits` says whether the client may come back with answers.
     virtual void callEnded(const ThreadId& thread, bool waits) const = 0;
     /// Errors: WrongTypeError, InvalidArgumentError and InvalidUpdateError for what a call may not begin with.
-    virtual ToolWork prepare(ToolStart start) const = 0;
+    virtual ToolWork prepare(serve::detail::GraphStart start) const = 0;
     /// The JSON Schemas of the arguments and of the structured result; empty: there is none.
     virtual std::string inputSchema() const = 0;
     virtual std::string outputSchema() const = 0;
@@ -144,13 +135,14 @@ public:
         return graph_.getState({.thread_id = thread}).interrupts();
     }
     void callEnded(const ThreadId&, bool) const override {}
-    ToolWork prepare(ToolStart start) const override {
-        if (start.input) return work(read_(*start.input));
-        if (!start.resume && !start.answers) return work(RESUME);
-        Command<> command;
-        if (start.resume) command.resume = *std::move(start.resume);
-        if (start.answers) command.answers = Answers(*std::move(start.answers));
-        return work(std::move(command));
+    ToolWork prepare(serve::detail::GraphStart start) const override {
+        const auto endOf = [show = show_](auto result) {
+            ToolEnd end{.outcome = result};
+            if (result.status == Status::done) end.result = show(result.values);
+            return end;
+        };
+        const auto update = [](const Value& values) { return serve::detail::updateFrom<Update<S>>(values); };
+        return serve::detail::graphWork<ToolEnd>(graph_, std::move(start), read_, update, endOf);
     }
     std::string inputSchema() const override {
         return serve::detail::schemaOfUpdate(serve::detail::stateSchemaOf<Input>());
@@ -160,31 +152,6 @@ public:
     }
 
 private:
-    template <class In>
-    ToolWork work(In input) const {
-        return [graph = graph_, input = std::move(input), show = show_](RunConfig config, TakeToolEvent take) {
-            return run<In>(graph, input, std::move(config), std::move(take), show);
-        };
-    }
-    // A coroutine keeps arguments that are passed by value as long as it runs.
-    template <class In>
-    static Task<ToolEnd> run(CompiledGraph<S, Input, Output> graph, In input, RunConfig config, TakeToolEvent take,
-                             Show show) {
-        const StreamOptions options{.modes = {StreamMode::updates, StreamMode::custom}};
-        auto stream = graph.asyncStream(std::move(input), config, options);
-        for (;;) {
-            Task<std::optional<StreamEvent>> next = stream.next();
-            const std::optional<StreamEvent> event = co_await std::move(next);
-            if (!event) break;
-            take(*event);
-        }
-        auto result = stream.outcome();
-        ToolEnd end;
-        end.outcome = result;
-        if (result.status == Status::done) end.result = show(result.values);
-        co_return end;
-    }
-
     CompiledGraph<S, Input, Output> graph_;
     std::shared_ptr<serve::Endpoint> endpoint_;
     Read read_;

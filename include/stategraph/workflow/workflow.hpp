@@ -93,10 +93,11 @@ struct ForeachOptions {
     int concurrency = 1;
 };
 
-/// The type of `allow_failure`.
+namespace detail {
 struct AllowFailure {};
+}  // namespace detail
 /// The first argument of a Chain::parallel whose members may fail: `parallel(allow_failure, a, b)`.
-inline constexpr AllowFailure allow_failure = {};
+inline constexpr detail::AllowFailure allow_failure = {};
 
 /// Makes a step from a workflow, to be a member of a block, the body of a loop or of a foreach, or to have options. Its
 /// questions and steps have the paths "id.step".
@@ -139,7 +140,7 @@ public:
     }
     /// The same, but a member that fails does not fail the run; returns a tuple of optionals, which lack its output.
     template <class... S>
-    auto parallel(AllowFailure, const S&... steps) && {
+    auto parallel(detail::AllowFailure, const S&... steps) && {
         (requireInput<typename S::Input>(), ...);
         Entry entry{.kind = Entry::Kind::parallel, .steps = {steps.step...}, .allows_failure = true};
         entry.combine = [ids = std::vector<std::string>{steps.id()...}](const Values& outputs) {

@@ -9,6 +9,7 @@
 namespace {
 
 namespace md = stategraph::model;
+using answers::has;
 using answers::Read;
 using Strings = std::vector<std::string>;
 
@@ -20,18 +21,7 @@ std::string piece(const std::string& parts, const std::string& more = "") {
 }
 std::string end(const std::string& reason) { return piece("", R"(,"finishReason":")" + reason + "\""); }
 
-md::ModelError errorOf(const Strings& events) {
-    try {
-        read(events);
-    } catch (const md::ModelError& error) {
-        return error;
-    }
-    FAIL("no error");
-    return {"", {}};
-}
-bool has(const md::ModelError& error, const char* text) {
-    return std::string(error.what()).find(text) != std::string::npos;
-}
+md::ModelError errorOf(const Strings& events) { return answers::errorOf(read, events); }
 
 }  // namespace
 

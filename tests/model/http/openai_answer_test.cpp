@@ -12,6 +12,7 @@ namespace md = stategraph::model;
 using md::http::OpenAiAnswer;
 using Strings = std::vector<std::string>;
 
+using answers::has;
 using answers::Read;
 Read read(const Strings& events) { return answers::readAs<OpenAiAnswer>(events); }
 
@@ -33,19 +34,7 @@ Strings callsOf(const Strings& events) {
     return out;
 }
 
-md::ModelError errorOf(const Strings& events) {
-    try {
-        read(events);
-    } catch (const md::ModelError& error) {
-        return error;
-    }
-    FAIL("no error");
-    return {"", {}};
-}
-
-bool has(const md::ModelError& error, const char* text) {
-    return std::string(error.what()).find(text) != std::string::npos;
-}
+md::ModelError errorOf(const Strings& events) { return answers::errorOf(read, events); }
 
 }  // namespace
 

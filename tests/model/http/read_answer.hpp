@@ -4,6 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include <doctest/doctest.h>
+
+#include <stategraph/model/model.hpp>
+
 #include "model/http/answer_draft.hpp"
 #include "model/http/answer_reader.hpp"
 
@@ -40,6 +44,21 @@ Read readAs(const std::vector<std::string>& events, More&&... more) {
     for (const std::string& event : events) answer.take("", event);
     out.reply = answer.finish();
     return out;
+}
+
+/// Returns what the reader throws for the events; fails the test if it takes them.
+template <class ReadEvents>
+stategraph::model::ModelError errorOf(ReadEvents read, const std::vector<std::string>& events) {
+    try {
+        (void)read(events);
+    } catch (const stategraph::model::ModelError& error) {
+        return error;
+    }
+    FAIL("no error");
+    return {"", {}};
+}
+inline bool has(const stategraph::model::ModelError& error, const char* text) {
+    return std::string(error.what()).find(text) != std::string::npos;
 }
 
 }  // namespace answers

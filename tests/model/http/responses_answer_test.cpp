@@ -15,6 +15,7 @@ namespace json = boost::json;
 using Kind = md::ProviderPartKind;
 using Strings = std::vector<std::string>;
 
+using answers::has;
 using answers::Read;
 Read read(const Strings& events) {
     return answers::readAs<md::http::ResponsesAnswer>(events, md::http::ItemOrigin{"host", "gpt"});
@@ -38,19 +39,7 @@ const std::string completed = event(
                                 "cache_write_tokens":3},
                                 "output_tokens_details":{"reasoning_tokens":2}}})");
 
-md::ModelError errorOf(const Strings& events) {
-    try {
-        read(events);
-    } catch (const md::ModelError& error) {
-        return error;
-    }
-    FAIL("no error");
-    return {"", {}};
-}
-
-bool has(const md::ModelError& error, const char* text) {
-    return std::string(error.what()).find(text) != std::string::npos;
-}
+md::ModelError errorOf(const Strings& events) { return answers::errorOf(read, events); }
 
 }  // namespace
 
