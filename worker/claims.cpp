@@ -72,7 +72,7 @@ std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
     for (const Claim& each : claims) ++got[turns.find(each.queue).value_or(0)];
     for (std::size_t i = 0; i < most.size(); ++i) {
         // One of several queues may have had less than its part.
-        if (turns.isGroup(i) ? got[i] == 0 : got[i] < most[i]) is_empty[i] = true;
+        if (most[i] > 0 && (turns.isGroup(i) ? got[i] == 0 : got[i] < most[i])) is_empty[i] = true;
     }
     {
         const detail::LockGuard lock(mutex);

@@ -244,7 +244,8 @@ void Keeper::giveBack() {
     agenda.next_release = threads.now() + std::max(pause, released_each);
     if (!is_back) return;
     declined.clear();
-    if (agenda.is_limited) agenda.is_woken = true;
+    // Their room may be for others of the same queue.
+    if (agenda.is_limited) agenda.next_claim = std::min(agenda.next_claim, agenda.last_claim + woken_each);
     for (const Release& release : releases) {
         const auto one = held.find(release.thread_id);
         if (one == held.end() || one->second->claim.epoch != release.epoch) continue;
