@@ -21,11 +21,12 @@ std::string previewSql(QueueChange change);
 /// latest (0: none), beginning of the name, reason, limit.
 std::vector<Oid> changeAllTypes();
 
+/// A rate begins without tokens.
 inline constexpr const char* set_limit_sql =
     "WITH d AS (DELETE FROM {S}.limits WHERE queue = $1 AND $2 < 0 AND $3 < 0) "
     "INSERT INTO {S}.limits AS l (queue, runs, rate) SELECT $1, nullif($2, -1), nullif($3, -1) / 1000.0::double "
     "precision WHERE $2 >= 0 OR $3 >= 0 ON CONFLICT (queue) DO UPDATE SET runs = excluded.runs, rate = excluded.rate, "
-    "tokens = least(l.tokens, coalesce(excluded.rate, 0))";
+    "tokens = 0, refilled = clock_timestamp()";
 
 inline constexpr const char* limits_sql =
     "SELECT l.queue, coalesce(l.runs, -1), coalesce((l.rate * 1000)::bigint, -1), (SELECT count(*) FROM {S}.work w "
