@@ -246,11 +246,17 @@ std::span<const Command> commands() {
          false,
          true},
         {"queue",
-         "[retry|cancel|release|set-aside THREAD [--reason TEXT]] [--standing S] [--limit N] [--prometheus]",
+         "[retry|cancel|release|set-aside THREAD|SELECTION [--reason TEXT] [--dry-run]] | [limit QUEUE [--runs N] "
+         "[--rate N]] | [--standing S] [--limit N] [--prometheus]",
          "Shows the queue of a PostgreSQL database: how many threads are ready, leased, set aside …, which workers are "
          "alive, and why each thread is where it is; or lets workers try a thread again, cancels it, takes it from its "
-         "worker, or sets it aside.",
-         {.places_max = 2, .flags = {"--prometheus"}, .values = {"--reason", "--standing", "--limit"}},
+         "worker, or sets it aside, and so all threads of a selection: --queue Q, --graph G, --worker W, --standing S, "
+         "--error TEXT, --metadata NAME=VALUE, --begin TEXT, --since 1h, --unchanged 1h, or --all; --dry-run says "
+         "which. 'limit' sets how many threads of a queue all workers together run at once, and claim a second.",
+         {.places_max = 2,
+          .flags = {"--prometheus", "--all", "--dry-run"},
+          .values = {"--reason", "--standing", "--limit", "--queue", "--graph", "--worker", "--error", "--metadata",
+                     "--begin", "--since", "--unchanged", "--runs", "--rate"}},
          showQueue,
          true},
     }};

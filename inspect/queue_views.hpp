@@ -78,15 +78,33 @@ struct QueuedThreadView {
     }
 };
 
+/// A queue with a limit over all workers (QueueLimit).
+struct QueueLimitView {
+    std::string queue;
+    std::optional<std::uint64_t> runs;
+    std::optional<double> rate;
+    std::uint64_t running = 0;
+    static constexpr auto fields() {
+        return stategraph::fields(field("queue", &QueueLimitView::queue), field("runs", &QueueLimitView::runs),
+                                  field("rate", &QueueLimitView::rate), field("running", &QueueLimitView::running));
+    }
+};
+
 struct QueueView {
     std::vector<QueueCountsView> queues;
     std::vector<QueueWorkerView> workers;
+    std::vector<QueueLimitView> limits;
     std::vector<QueuedThreadView> threads;
     static constexpr auto fields() {
         return stategraph::fields(field("queues", &QueueView::queues), field("workers", &QueueView::workers),
-                                  field("threads", &QueueView::threads));
+                                  field("limits", &QueueView::limits), field("threads", &QueueView::threads));
     }
 };
+
+/// What `standing` and `limit` select of the queue. Errors: InvalidArgumentError if the saver has no queue or there is
+/// no such standing; SaverError if the program was built without queues.
+QueueView readQueue(const std::shared_ptr<BaseCheckpointSaver>& saver, const std::optional<std::string>& standing,
+                    std::size_t limit);
 
 /// Gives threads that workers have set aside the status "set_aside", with the reason as their error. Does nothing if
 /// the saver has no queue.

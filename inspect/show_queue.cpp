@@ -11,34 +11,16 @@
 #include "inspect/queue_views.hpp"
 #if STATEGRAPH_HAS_QUEUE
 #include <stategraph/postgres_queue.hpp>
-#include <stategraph/postgres_saver.hpp>
+#include <stategraph/queue_query.hpp>
+
+#include "inspect/queue_changes.hpp"
 #endif
 
-// queue: what the workers of a PostgreSQL database do, and what people do about its threads.
+// queue: what the workers of a PostgreSQL database do. What people do about its threads is in queue_changes.cpp.
 namespace stategraph::inspect {
 
 #if STATEGRAPH_HAS_QUEUE
 namespace {
-
-using WallClock = std::chrono::system_clock;
-
-std::shared_ptr<PostgresSaver> postgresOf(const Call& call) {
-    auto postgres = std::dynamic_pointer_cast<PostgresSaver>(call.shared_saver);
-    if (!postgres)
-        throw InvalidArgumentError("this store has no queue; name a PostgreSQL database, such as postgresql://HOST/DB");
-    return postgres;
-}
-
-std::optional<QueueStanding> standingOf(const std::optional<std::string>& text) {
-    if (!text) return {};
-    std::string all;
-    for (int i = 0; i <= static_cast<int>(QueueStanding::unserved); ++i) {
-        const auto standing = static_cast<QueueStanding>(i);
-        if (*text == toString(standing)) return standing;
-        all += (all.empty() ? "" : ", ") + std::string(toString(standing));
-    }
-    throw UsageError{"there is no standing '" + *text + "'; there are " + all};
-}
 
 /// What is known of all workers that serve a queue.
 struct Serving {
@@ -49,7 +31,8 @@ struct Serving {
 Serving serving(const std::vector<QueueWorker>& workers, const std::string& queue) {
     Serving all;
     for (const QueueWorker& each : workers) {
-        if (!each.is_alive || std::ranges::find(each.queues, queue) == each.queues.end()) continue;
+        const auto serves = [&](const std::string& name) { return isQueueNamed(name, queue); };
+        if (!each.is_alive || std::ranges::none_of(each.queues, serves)) continue;
         ++all.alive;
         all.slots += each.slots;
         all.held += each.held;
@@ -57,7 +40,10 @@ Serving serving(const std::vector<QueueWorker>& workers, const std::string& queu
     return all;
 }
 
-std::string whyReady(const QueuedThread& thread, const std::vector<QueueWorker>& workers) {
+bool isFull(const QueueLimit& limit) { return limit.runs && limit.running >= *limit.runs; }
+
+std::string whyReady(const QueuedThread& thread, const std::vector<QueueWorker>& workers,
+                     const std::vector<QueueLimit>& limits) {
     if (std::ranges::none_of(workers, &QueueWorker::is_alive)) return "no worker is alive";
     const Serving all = serving(workers, thread.queue);
     if (all.alive == 0) return "no worker that is alive serves queue '" + thread.queue + "'";
@@ -65,6 +51,10 @@ std::string whyReady(const QueuedThread& thread, const std::vector<QueueWorker>&
         return "the lease of worker '" + thread.worker + "' has run out; a worker that has room continues it";
     if (thread.apart > 0)
         return "its workers died; it waits for one that runs at most " + std::to_string(thread.apart - 1) + " others";
+    const auto limit = std::ranges::find(limits, thread.queue, &QueueLimit::queue);
+    if (limit != limits.end() && isFull(*limit))
+        return "workers have as many threads of queue '" + thread.queue + "' as its limit allows, " +
+               std::to_string(*limit->runs);
     if (all.held >= all.slots)
         return "all " + std::to_string(all.slots) + " slots of the workers that serve it are taken";
     return "a worker takes it when it next asks";
@@ -79,10 +69,11 @@ std::string whyUnserved(const QueuedThread& thread, const std::vector<QueueWorke
            "' in a version that can run it";
 }
 
-std::string whyOf(const QueuedThread& thread, const std::vector<QueueWorker>& workers) {
+std::string whyOf(const QueuedThread& thread, const std::vector<QueueWorker>& workers,
+                  const std::vector<QueueLimit>& limits) {
     switch (thread.standing) {
         case QueueStanding::ready:
-            return whyReady(thread, workers);
+            return whyReady(thread, workers, limits);
         case QueueStanding::leased:
             return std::string(thread.is_cancelled ? "it is being cancelled; " : "") + "worker '" + thread.worker +
                    "' has it";
@@ -109,6 +100,8 @@ QueueView viewOf(PostgresQueue& queue, std::optional<QueueStanding> standing, st
     for (const QueueWorker& each : workers)
         view.workers.push_back({each.name, each.is_alive, each.queues, each.graphs, each.slots, each.held,
                                 isoTime(each.since), isoTime(each.until)});
+    const auto limits = queue.limits();
+    for (const QueueLimit& each : limits) view.limits.push_back({each.queue, each.runs, each.rate, each.running});
     for (const QueuedThread& each : limit > 0 ? queue.list(standing, limit) : std::vector<QueuedThread>()) {
         QueuedThreadView& thread = view.threads.emplace_back();
         thread.thread_id = each.thread_id;
@@ -121,7 +114,7 @@ QueueView viewOf(PostgresQueue& queue, std::optional<QueueStanding> standing, st
         thread.attempts = each.attempts;
         thread.inputs = each.inputs;
         thread.is_cancelled = each.is_cancelled;
-        thread.why = whyOf(each, workers);
+        thread.why = whyOf(each, workers, limits);
         thread.error = each.error;
     }
     return view;
@@ -166,6 +159,13 @@ void print(Call& call, const QueueView& view) {
             << ", " << each.held << " of " << each.slots << " slots taken, graphs " << joined(each.graphs)
             << ", queues " << joined(each.queues) << ", since " << each.since << '\n';
     }
+    for (const QueueLimitView& each : view.limits) {
+        out << "limit of queue " << plain(each.queue) << ": " << each.running;
+        if (each.runs) out << " of " << *each.runs;
+        out << " with workers";
+        if (each.rate) out << ", at most " << *each.rate << " claimed a second";
+        out << '\n';
+    }
     if (view.workers.empty()) out << call.terminal.in(Colour::yellow, "no worker is alive") << '\n';
     for (const QueuedThreadView& each : view.threads) {
         out << plain(each.thread_id) << "  " << call.terminal.in(colourOfStanding(each.standing), each.standing)
@@ -208,6 +208,10 @@ void printForPrometheus(std::ostream& out, const QueueView& view) {
     for (const QueueCountsView& each : view.queues)
         out << "stategraph_queue_oldest_seconds{queue=" << label(each.queue) << "} "
             << static_cast<double>(each.oldest_ms) / 1000 << '\n';
+    head("stategraph_queue_limit", "How many threads of a queue workers may have at once.");
+    for (const QueueLimitView& each : view.limits) {
+        if (each.runs) out << "stategraph_queue_limit{queue=" << label(each.queue) << "} " << *each.runs << '\n';
+    }
     head("stategraph_queue_workers", "Workers that are alive.");
     out << "stategraph_queue_workers " << std::ranges::count_if(view.workers, &QueueWorkerView::is_alive) << '\n';
     head("stategraph_queue_slots", "Slots of a worker that is alive.");
@@ -220,42 +224,20 @@ void printForPrometheus(std::ostream& out, const QueueView& view) {
     }
 }
 
-/// Does what the first place names to the thread of the second. Returns whether that was possible.
-bool act(const Call& call, PostgresQueue& queue, const std::string& action, const std::string& thread_id) {
-    if (action == "retry") return queue.retry(thread_id);
-    if (action == "cancel") return queue.cancel(thread_id);
-    if (action == "release") return queue.takeBack(thread_id);
-    if (action == "set-aside")
-        return queue.putAside(thread_id, call.arguments.value("--reason").value_or("a person set it aside"));
-    throw UsageError{"there is no '" + action + "'; there are retry, cancel, release and set-aside"};
-}
-
-std::string refusalOf(const std::string& action, const std::optional<QueuedThread>& thread) {
-    if (!thread) return "it is not in the queue";
-    if (action == "retry") return "it is not set aside but " + std::string(toString(thread->standing));
-    if (action == "release") return "no worker has it; it is " + std::string(toString(thread->standing));
-    return "it is set aside already";
-}
-
 }  // namespace
 
+QueueView readQueue(const std::shared_ptr<BaseCheckpointSaver>& saver, const std::optional<std::string>& standing,
+                    std::size_t limit) {
+    PostgresQueue queue(queueSaverOf(saver));
+    return viewOf(queue, queueStandingOf(standing), limit);
+}
+
 Exit showQueue(Call& call) {
-    PostgresQueue queue(postgresOf(call));
     auto& out = call.terminal.out();
-    const auto& places = call.arguments.places();
-    if (places.size() == 1) throw UsageError{"'queue " + places[0] + "' needs the name of a thread after it"};
-    if (places.size() == 2) {
-        const std::string& action = places[0];
-        const std::string& thread_id = places[1];
-        if (!act(call, queue, action, thread_id))
-            throw NotFound{"thread '" + thread_id + "': " + refusalOf(action, queue.find(thread_id))};
-        if (!call.asJson()) out << "thread '" << plain(thread_id) << "': " << action << " is done\n";
-        return Exit::done;
-    }
+    if (!call.arguments.places().empty()) return changeQueue(call);
     const bool is_for_prometheus = call.arguments.has("--prometheus");
-    const auto standing = standingOf(call.arguments.value("--standing"));
     const std::size_t limit = is_for_prometheus ? 0 : call.arguments.number("--limit", 50, 0);
-    const QueueView view = viewOf(queue, standing, limit);
+    const QueueView view = readQueue(call.shared_saver, call.arguments.value("--standing"), limit);
     if (is_for_prometheus)
         printForPrometheus(out, view);
     else if (call.asJson())
@@ -265,9 +247,10 @@ Exit showQueue(Call& call) {
     return Exit::done;
 }
 #else
-Exit showQueue(Call& /*call*/) {
-    throw SaverError("this program was built without PostgreSQL, which has the queue; build stategraph with it");
+QueueView readQueue(const std::shared_ptr<BaseCheckpointSaver>&, const std::optional<std::string>&, std::size_t) {
+    failWithoutQueue();
 }
+Exit showQueue(Call& /*call*/) { failWithoutQueue(); }
 #endif
 
 }  // namespace stategraph::inspect

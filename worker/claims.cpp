@@ -59,20 +59,53 @@ std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
     }
     const Clock::time_point begin = threads.now();
     for (std::size_t i = 0; i < most.size(); ++i) {
-        if (most[i] > 0) request.queues.push_back({options.queues[i].name, most[i], due_places.placeIn(i, begin)});
+        if (most[i] > 0 && !want(request, i, most[i])) return {};
     }
-    if (request.queues.empty()) return 0;
-    request.graphs = claimedGraphs();
     std::vector<Claim> claims;
-    if (!callQueue([&] { claims = queue.claim(request); })) return {};
-    due_places.note(request, claims, begin, threads.now());
+    std::vector<std::string> limited;
+    if (!request.queues.empty()) {
+        request.graphs = claimedGraphs();
+        if (!callQueue([&] { claims = queue.claim(request, limited); })) return {};
+        due_places.note(request, claims, begin, threads.now());
+    }
+    std::vector<std::size_t> got(most.size(), 0);
+    for (const Claim& each : claims) ++got[turns.find(each.queue).value_or(0)];
     for (std::size_t i = 0; i < most.size(); ++i) {
-        const auto of_queue = [&](const Claim& each) { return each.queue == options.queues[i].name; };
-        if (static_cast<std::size_t>(std::ranges::count_if(claims, of_queue)) < most[i]) is_empty[i] = true;
+        // One of several queues may have had less than its part.
+        if (most[i] > 0 && (turns.isGroup(i) ? got[i] == 0 : got[i] < most[i])) is_empty[i] = true;
+    }
+    {
+        const detail::LockGuard lock(mutex);
+        agenda.is_limited = !limited.empty();
     }
     const std::size_t count = claims.size();
+    if (request.queues.empty()) return 0;
     take(std::move(claims), begin + options.lease, cancels);
     return count;
+}
+
+bool Keeper::want(ClaimRequest& request, std::size_t index, std::size_t most) {
+    const std::string& name = options.queues[index].name;
+    if (!turns.isGroup(index)) {
+        request.queues.push_back({name, most, due_places.placeIn(index, threads.now())});
+        return true;
+    }
+    // Those after the last one that had its turn, and if these are too few, from the beginning.
+    std::vector<std::string> names;
+    for (bool is_whole = false; !is_whole && names.size() < most;) {
+        is_whole = turns.after(index).empty();
+        DueQueues found;
+        const auto look = [&] {
+            found = queue.dueQueues(turns.prefix(index), turns.after(index), most - names.size());
+        };
+        if (!callQueue(look)) return false;
+        turns.note(index, std::move(found), names);
+        if (!turns.after(index).empty()) break;
+    }
+    // Each gets the same, as far as that is possible.
+    for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+        request.queues.push_back({names[i], most / names.size() + (i < most % names.size() ? 1 : 0), {}});
+    return true;
 }
 
 void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end, std::uint64_t cancels) {
@@ -94,9 +127,8 @@ void Keeper::take(std::vector<Claim> claims, Clock::time_point lease_end, std::u
         }
         auto one = std::make_shared<Held>();
         const auto graph = std::ranges::find(graphs, claim.graph, [](const auto& each) { return each->name(); });
-        const auto place = std::ranges::find(options.queues, claim.queue, &WorkerQueue::name);
         if (graph != graphs.end()) one->graph = graph->get();
-        one->queue = static_cast<std::size_t>(place - options.queues.begin());
+        one->queue = turns.find(claim.queue).value_or(0);
         one->lease_end->set(lease_end);
         detail::RunControlLease::set(*one->control,
                                      [end = one->lease_end, now = threads.clock()] { return !end->hasCome(now()); });

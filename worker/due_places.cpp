@@ -29,6 +29,7 @@ void DuePlaces::note(const ClaimRequest& request, std::span<const Claim> claims,
                      Clock::time_point end) {
     for (const ClaimedQueue& each : request.queues) {
         const auto place = std::ranges::find(places_, each.name, &Place::queue);
+        if (place == places_.end()) continue;  // one of several that a name with `*` stands for
         if (!each.due_after)
             place->next_full = end + std::max<Clock::duration>(full_claim_each, full_claim_share * (end - begin));
         std::optional<DueTime> due;

@@ -32,6 +32,7 @@ Keeper::Keeper(LeaseQueue& given_queue, BaseCheckpointSaver& given_reader, Threa
       options(std::move(given_options)),
       shares(options.queues),
       due_places(options.queues),
+      turns(options.queues),
       random(given_threads.seed()) {}
 
 void Keeper::add(std::unique_ptr<detail::WorkerGraph> graph) {
@@ -53,9 +54,7 @@ void Keeper::stop() noexcept {
 }
 
 void Keeper::wake(std::string_view queue_name) noexcept {
-    if (!queue_name.empty() &&
-        std::ranges::find(options.queues, queue_name, &WorkerQueue::name) == options.queues.end())
-        return;
+    if (!queue_name.empty() && !turns.find(queue_name)) return;
     const detail::LockGuard lock(mutex);
     agenda.is_woken = true;
     threads.notify(changed);
@@ -245,6 +244,8 @@ void Keeper::giveBack() {
     agenda.next_release = threads.now() + std::max(pause, released_each);
     if (!is_back) return;
     declined.clear();
+    // Their room may be for others of the same queue.
+    if (agenda.is_limited) agenda.next_claim = std::min(agenda.next_claim, agenda.last_claim + woken_each);
     for (const Release& release : releases) {
         const auto one = held.find(release.thread_id);
         if (one == held.end() || one->second->claim.epoch != release.epoch) continue;

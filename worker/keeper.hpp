@@ -16,6 +16,7 @@
 #include "worker/agenda.hpp"
 #include "worker/due_places.hpp"
 #include "worker/lease_queue.hpp"
+#include "worker/queue_turns.hpp"
 #include "worker/run_claim.hpp"
 #include "worker/shares.hpp"
 #include "worker/threads.hpp"
@@ -76,6 +77,9 @@ struct Keeper {
     void claim() SG_EXCLUDES(mutex);
     /// Returns how many threads were claimed, or none if the queue could not be reached.
     std::optional<std::size_t> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
+    /// Adds what is to be claimed from the queue with this index to a request: at most so many threads. Returns false
+    /// if the queue could not be reached.
+    bool want(ClaimRequest& request, std::size_t index, std::size_t most) SG_EXCLUDES(mutex);
     void take(std::vector<Claim> claims, Clock::time_point lease_end, std::uint64_t cancels) SG_EXCLUDES(mutex);
     void forgetKeys() SG_EXCLUDES(mutex);
     /// Calls the queue. Returns false if that failed, which is reported.
@@ -127,6 +131,7 @@ struct Keeper {
     // The following are used only by the thread of `run`.
     Shares shares;
     DuePlaces due_places;
+    QueueTurns turns;
     std::minstd_rand random;
     std::chrono::milliseconds pause{};  // the pause after an error of the queue, which grows with each error
 };

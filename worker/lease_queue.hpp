@@ -18,7 +18,8 @@ class LeaseQueue {
 public:
     virtual ~LeaseQueue() = default;
 
-    virtual std::vector<Claim> claim(const ClaimRequest& request) = 0;
+    virtual std::vector<Claim> claim(const ClaimRequest& request, std::vector<std::string>& limited) = 0;
+    virtual DueQueues dueQueues(std::string_view prefix, std::string_view after, std::size_t most) = 0;
     virtual std::vector<std::string> begin(std::span<const HeldLease> held) = 0;
     virtual std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease) = 0;
     virtual std::vector<std::string> release(std::span<const Release> releases) = 0;
@@ -38,7 +39,12 @@ class PostgresLeases final : public LeaseQueue {
 public:
     PostgresLeases(PostgresQueue& queue, LeasedSaver& saver) : queue_(queue), saver_(saver) {}
 
-    std::vector<Claim> claim(const ClaimRequest& request) override { return queue_.claim(request); }
+    std::vector<Claim> claim(const ClaimRequest& request, std::vector<std::string>& limited) override {
+        return queue_.claim(request, &limited);
+    }
+    DueQueues dueQueues(std::string_view prefix, std::string_view after, std::size_t most) override {
+        return queue_.dueQueues(prefix, after, most);
+    }
     std::vector<std::string> begin(std::span<const HeldLease> held) override { return queue_.begin(held); }
     std::vector<Renewed> renew(std::span<const HeldLease> held, std::chrono::milliseconds lease) override {
         return queue_.renew(held, lease);

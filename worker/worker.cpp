@@ -41,6 +41,8 @@ void checkQueues(const std::vector<WorkerQueue>& queues) {
         if (queue.name.empty() || queue.name.size() > PostgresQueue::name_bytes_max)
             refuse("queues", "has a name of " + std::to_string(queue.name.size()) + " bytes; it must have 1 to " +
                                  std::to_string(PostgresQueue::name_bytes_max));
+        if (queue.name.find('*') < queue.name.size() - 1)
+            refuse("queues", "has '" + queue.name + "'; a `*` may only be the end of a name, and stands for any");
         if (!names.insert(queue.name).second) refuse("queues", "has '" + queue.name + "' twice");
         if (queue.weight < 1 || queue.weight > weight_max)
             refuse("queues", "has '" + queue.name + "' with weight " + std::to_string(queue.weight) +

@@ -20,6 +20,10 @@
 // and `release` are for workers (stategraph/worker.hpp).
 namespace stategraph {
 
+struct QueueQuery;
+struct QueuePreview;
+enum class QueueChange : std::uint8_t;
+
 /// An input of a graph, for a thread.
 struct QueuedInput {
     std::string thread_id = {};
@@ -27,11 +31,27 @@ struct QueuedInput {
     std::string graph = {};
     /// An object with a member for each channel that it writes, as `Update<Input>::of` takes it.
     Value input = {};
-    /// The queue whose workers take it. An input of a thread that is already in a queue joins that one.
+    /// The queue whose workers take it. An input of a thread that is already in a queue joins that one. Its name does
+    /// not end with `*`.
     std::string queue = "default";
     /// If not empty, only the first of several inputs of a thread with the same key is stored, even if it was taken
     /// since (for as long as workers keep keys, WorkerOptions::keys_kept).
     std::string key = {};
+    /// Null, or an object by whose members people select threads of the queue (QueueQuery::metadata). The thread has
+    /// it until it leaves the queue; a later input's members replace those of the same names.
+    Value metadata = {};
+};
+
+/// A limit of a queue over all workers, which the database keeps.
+struct QueueLimit {
+    std::string queue = {};
+    /// How many of its threads workers may have at once; none: any number. One whose lease has run out does not count.
+    std::optional<std::size_t> runs = {};
+    /// How many of its threads may be claimed a second, 0.001 to 1e9; none: any number. After a pause there are as many
+    /// more as a second allows, and at least one.
+    std::optional<double> rate = {};
+    /// How many workers have now. Ignored by `setLimit`.
+    std::size_t running = 0;
 };
 
 /// What happened to an input that was submitted.
@@ -135,6 +155,12 @@ struct ClaimedQueue {
     /// A worker passes the `Claim::due` of the last thread that it claimed, less a second, and every second none,
     /// because a thread may become due in the past (when a transaction took long). None: all.
     std::optional<std::chrono::system_clock::time_point> due_after = {};
+};
+
+/// What PostgresQueue::dueQueues found.
+struct DueQueues {
+    std::vector<std::string> names = {};
+    std::string last = {};
 };
 
 /// Which threads a worker claims, and for how long.
@@ -241,7 +267,8 @@ public:
     static constexpr std::size_t inputs_max = 1'000;            // waiting inputs of one thread
     static constexpr std::size_t input_bytes_max = 16U << 20U;  // bytes of one input as CBOR
     static constexpr std::size_t key_bytes_max = 1'000;
-    static constexpr std::size_t name_bytes_max = 255;  // bytes of the names of queues, graphs and workers
+    static constexpr std::size_t metadata_bytes_max = 4'096;  // bytes of an input's metadata as JSON
+    static constexpr std::size_t name_bytes_max = 255;        // bytes of the names of queues, graphs and workers
 
     /// Stores inputs, all of them or none; when this returns, they are on the server's disk. A thread whose run is
     /// under way, sleeps or waits for an answer keeps them until that run has ended, and takes one after the other.
@@ -269,6 +296,21 @@ public:
     /// the queue, or was set aside already.
     bool putAside(std::string_view thread_id, std::string_view reason);
 
+    /// Does the same to all threads that fit the query (stategraph/queue_query.hpp), in one statement, at most to
+    /// `limit`; returns to how many. `reason` is for `set_aside`. Cost: a step for each thread in the queue, and a
+    /// write for each that is changed; PostgresSaverOptions::statement_timeout must allow for it.
+    std::size_t change(QueueChange change, const QueueQuery& query, std::string_view reason = {},
+                       std::size_t limit = 1'000'000);
+    /// What `change` would do now: to how many threads, and the first of them. Cost: a step for each thread in the
+    /// queue.
+    QueuePreview preview(QueueChange change, const QueueQuery& query, std::size_t limit = 20);
+
+    /// Sets the limit of a queue over all workers; without `runs` and `rate` it has none. Claims of such a queue
+    /// follow each other. Errors: InvalidArgumentError for a rate that cannot be.
+    void setLimit(const QueueLimit& limit);
+    /// The queues that have a limit, by name. Cost: a step for each thread that workers have.
+    std::vector<QueueLimit> limits();
+
     /// The thread's entry; none if it has nothing to do and waits for nothing.
     std::optional<QueuedThread> find(std::string_view thread_id);
     /// The threads that were set aside, in the order of names, after a given one. Cost: in proportion to the result.
@@ -292,8 +334,13 @@ public:
     /// Takes due threads: in each queue those that have been due longest, only for the given graphs, and without those
     /// that refused this version; and those that were cancelled, whatever their graph. A claim is on the server's disk
     /// when this returns. A thread whose lease has expired is due like any other. If the connection breaks, threads of
-    /// the first attempt may stay leased until their lease expires.
-    std::vector<Claim> claim(const ClaimRequest& request);
+    /// the first attempt may stay leased until their lease expires. `limited` receives the queues that had room for
+    /// fewer threads than were wanted (QueueLimit).
+    std::vector<Claim> claim(const ClaimRequest& request, std::vector<std::string>* limited = nullptr);
+    /// The queues with due threads whose names begin with `prefix`, in the order of names, after a given one; at most
+    /// `most`. Cost: two steps for each queue that it looks at, at most 256; `last` is the last of them, or empty if
+    /// there is none after it.
+    DueQueues dueQueues(std::string_view prefix, std::string_view after, std::size_t most);
     /// Throws what `claim` throws for names and a lease that cannot be, and does nothing else.
     static void checkClaim(const ClaimRequest& request);
     /// Says that threads with a limit (Claim::apart) are now run. Returns the names of those that may be: whose lease
@@ -309,6 +356,10 @@ public:
     std::size_t forgetKeys(std::chrono::milliseconds kept);
 
 private:
+    bool changeOne(QueueChange change, std::string_view thread_id, std::string_view reason);
+    /// Notifies others of so many changes, and returns the number.
+    std::size_t noted(QueueChange change, std::size_t changed);
+
     struct Statements;
     struct OwnConnection;
     std::shared_ptr<PostgresSaver> saver_;

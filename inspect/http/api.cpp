@@ -24,6 +24,8 @@ constexpr ApiRow rows[] = {
     {"GET", "threads", threads, Needs::nothing, list_every},
     {"GET", "questions", questions, Needs::nothing, list_every},
     {"GET", "stats", storeStats},
+    {"GET", "queue", queueOfWorkers, Needs::nothing, list_every},
+    {"POST", "queue/change", changeQueueOfWorkers, Needs::write},
     {"GET", "threads/:thread/logs", logs},
     {"GET", "threads/:thread/timeline", timeline},
     {"GET", "threads/:thread/head", head, Needs::nothing, head_every},

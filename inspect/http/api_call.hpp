@@ -94,6 +94,8 @@ serve::HandlerAnswer deleteWhole(ApiCall& call);
 serve::HandlerAnswer beginRun(ApiCall& call);
 serve::HandlerAnswer stopRun(ApiCall& call);
 serve::HandlerAnswer checkThreads(ApiCall& call);
+serve::HandlerAnswer queueOfWorkers(ApiCall& call);
+serve::HandlerAnswer changeQueueOfWorkers(ApiCall& call);
 serve::HandlerAnswer tupleRows(ApiCall& call);
 serve::HandlerAnswer listRows(ApiCall& call);
 serve::HandlerAnswer openRows(ApiCall& call);

@@ -37,7 +37,7 @@ std::string allTables() {
     return std::string(postgres_tables) + postgres_work_tables + postgres_holds_table +
            "CREATE TABLE {S}.format (version bigint NOT NULL); INSERT INTO {S}.format VALUES (" +
            std::to_string(postgres_format) + ");" + postgresFollowsFunction() + postgresPutFunction() +
-           postgresWorkPutFunction() + postgresSubmitFunction() + postgresHoldFunctions();
+           postgresWorkPutFunction() + postgresSubmitFunction() + postgresRoomFunction() + postgresHoldFunctions();
 }
 
 bool hasSchema(PostgresConnection& connection) {

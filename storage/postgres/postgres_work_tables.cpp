@@ -75,14 +75,14 @@ END $put_work$;
 const char* postgresSubmitFunction() {
     return R"(
 CREATE OR REPLACE FUNCTION {S}.submit(
-    p_threads bytea[], p_queues text[], p_graphs text[], p_keys bytea[], p_inputs bytea[], p_most bigint,
-    OUT n bigint, OUT answer int, OUT seq bigint) RETURNS SETOF record LANGUAGE plpgsql AS $submit$
+    p_threads bytea[], p_queues text[], p_graphs text[], p_keys bytea[], p_inputs bytea[], p_metadata text[],
+    p_most bigint, OUT n bigint, OUT answer int, OUT seq bigint) RETURNS SETOF record LANGUAGE plpgsql AS $submit$
 DECLARE
     one record;
     held record;
 BEGIN
-    FOR one IN SELECT u.* FROM unnest(p_threads, p_queues, p_graphs, p_keys, p_inputs)
-        WITH ORDINALITY AS u (thread, queue, graph, key, input, place) ORDER BY u.thread, u.place
+    FOR one IN SELECT u.* FROM unnest(p_threads, p_queues, p_graphs, p_keys, p_inputs, p_metadata)
+        WITH ORDINALITY AS u (thread, queue, graph, key, input, metadata, place) ORDER BY u.thread, u.place
     LOOP
         n := one.place; answer := 0;
         IF one.key <> '' THEN
@@ -91,9 +91,11 @@ BEGIN
                 answer := 1; RETURN NEXT; CONTINUE;
             END IF;
         END IF;
-        INSERT INTO {S}.work AS w (thread, queue, graph, due, inputs)
-            VALUES (one.thread, one.queue, one.graph, now(), 1)
+        INSERT INTO {S}.work AS w (thread, queue, graph, due, inputs, metadata)
+            VALUES (one.thread, one.queue, one.graph, now(), 1, nullif(one.metadata, '')::jsonb)
             ON CONFLICT (thread) DO UPDATE SET inputs = w.inputs + 1,
+                metadata = CASE WHEN excluded.metadata IS NULL THEN w.metadata
+                    ELSE coalesce(w.metadata, '{}') || excluded.metadata END,
                 due = CASE WHEN w.epoch = 0 AND w.state = 0 AND NOT w.is_aside THEN coalesce(w.due, now())
                     ELSE w.due END
             RETURNING w.graph, w.inputs INTO held;
@@ -113,6 +115,37 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 END $submit$;
+)";
+}
+
+// The row of the queue in `limits` is locked until the claim is committed, and each statement in the function sees what
+// was committed before it begins, so the count has the claims of all workers. A lease that ran out takes no room:
+// whoever claims that thread next does. Tokens are saved for a second, so that workers that ask less often than they
+// claim lose none.
+const char* postgresRoomFunction() {
+    return R"(
+CREATE OR REPLACE FUNCTION {S}.room(
+    p_queue text, OUT room bigint, OUT tokens double precision, OUT moment timestamptz)
+    LANGUAGE plpgsql AS $room$
+DECLARE
+    held record;
+BEGIN
+    SELECT l.runs, l.rate, l.tokens AS saved, l.refilled INTO held FROM {S}.limits l WHERE l.queue = p_queue FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    moment := clock_timestamp();
+    room := 9223372036854775807;
+    IF held.runs IS NOT NULL THEN
+        SELECT greatest(held.runs - count(*), 0) INTO room FROM {S}.work w
+            WHERE w.queue = p_queue AND w.epoch <> 0 AND w.due > moment;
+    END IF;
+    IF held.rate IS NOT NULL THEN
+        tokens := least(greatest(held.rate, 1),
+            held.saved + held.rate * greatest(extract(epoch FROM moment - held.refilled)::double precision, 0));
+        room := least(room, floor(tokens)::bigint);
+    END IF;
+END $room$;
 )";
 }
 

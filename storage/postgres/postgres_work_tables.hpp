@@ -10,6 +10,10 @@
 //            A thread whose process died while it had it may have killed it: `together` says how many threads the
 //            process had then, `apart` how many there may be with it from then on (0: any number), and `is_begun`
 //            whether a thread with such a limit was run
+//            `metadata` is what people select threads by
+//   limits   one row per queue with a limit over all workers: how many of its threads may be leased at once, and how
+//            many may be claimed a second, with the tokens that were left when somebody last claimed. A claim locks the
+//            row before it looks for threads, so that claims of such a queue follow each other
 //   workers  one row per worker: what it serves, and until when it counts as alive
 //   inputs   one row per waiting input, and one per key of an input that was taken
 //   epochs   a sequence: each claim gets a number that no claim had before
@@ -24,20 +28,25 @@ inline constexpr const char* postgres_work_tables = R"(
 CREATE SEQUENCE {S}.epochs;
 CREATE UNLOGGED TABLE {S}.uptime (is_one boolean PRIMARY KEY DEFAULT true CHECK (is_one), number bigint NOT NULL);
 CREATE TABLE {S}.work (
-    thread bytea PRIMARY KEY, queue text NOT NULL, graph text NOT NULL, state smallint NOT NULL DEFAULT 0,
+    thread bytea PRIMARY KEY, queue text COLLATE "C" NOT NULL, graph text NOT NULL, state smallint NOT NULL DEFAULT 0,
     due timestamptz, epoch bigint NOT NULL DEFAULT 0, worker text, attempts int NOT NULL DEFAULT 0,
     inputs int NOT NULL DEFAULT 0, head uuid, version uuid, refused uuid[] NOT NULL DEFAULT '{}',
     is_woken boolean NOT NULL DEFAULT false, is_cancelled boolean NOT NULL DEFAULT false,
     is_aside boolean NOT NULL DEFAULT false, error text, since timestamptz NOT NULL DEFAULT now(),
-    together int NOT NULL DEFAULT 0, apart int NOT NULL DEFAULT 0, is_begun boolean NOT NULL DEFAULT false)
+    together int NOT NULL DEFAULT 0, apart int NOT NULL DEFAULT 0, is_begun boolean NOT NULL DEFAULT false,
+    metadata jsonb)
     WITH (fillfactor = 70);
 CREATE INDEX due_work ON {S}.work (queue, due) WHERE due IS NOT NULL;
+CREATE INDEX leased_work ON {S}.work (queue, due) WHERE epoch <> 0;
 CREATE INDEX aside_work ON {S}.work (thread) WHERE is_aside;
 CREATE TABLE {S}.inputs (
     thread bytea NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, key bytea, input bytea, taken timestamptz,
     PRIMARY KEY (thread, seq));
 CREATE UNIQUE INDEX input_keys ON {S}.inputs (thread, key) WHERE key IS NOT NULL;
 CREATE INDEX taken_inputs ON {S}.inputs (taken) WHERE taken IS NOT NULL;
+CREATE TABLE {S}.limits (
+    queue text COLLATE "C" PRIMARY KEY, runs bigint, rate double precision, tokens double precision NOT NULL DEFAULT 0,
+    refilled timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE UNLOGGED TABLE {S}.workers (
     number bigint PRIMARY KEY, name text NOT NULL, queues text[] NOT NULL, graphs text[] NOT NULL,
     versions uuid[] NOT NULL, slots bigint NOT NULL, since timestamptz NOT NULL DEFAULT now(),
@@ -48,5 +57,7 @@ CREATE UNLOGGED TABLE {S}.workers (
 const char* postgresWorkPutFunction();
 /// Returns the function that stores inputs.
 const char* postgresSubmitFunction();
+/// Returns the function that says how many threads of a queue with a limit may be claimed.
+const char* postgresRoomFunction();
 
 }  // namespace stategraph::checkpoint

@@ -4,9 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/error.hpp>
 #include <stategraph/inspect/command.hpp>
 
 #include "tests/inspect/command_run.hpp"
+#include "tests/inspect/inspected_api.hpp"
 #include "tests/worker/queue/postgres_queue_helper.hpp"
 
 using namespace stategraph;
@@ -84,4 +86,81 @@ TEST_CASE("queue sets a thread aside, tries it again, releases and cancels it, a
     CHECK(on.run({"queue", "cancel", "nobody"}).error.find("it is not in the queue") != std::string::npos);
     CHECK(on.run({"queue", "cancel"}).exit == Exit::usage);
     CHECK(on.run({"queue", "wash", "t"}).exit == Exit::usage);
+}
+
+TEST_CASE("queue changes all threads of a selection, after it has said which, and never all of them by mistake") {
+    Commands on;
+    for (const char* name : {"a1", "a2", "b1"}) on.submit(name);
+    (void)on.queue.submit(
+        {.thread_id = "c1", .graph = "other", .queue = "mail", .metadata = parseJson(R"({"customer": 7})")});
+    const CommandRun trial = on.run({"queue", "set-aside", "--begin", "a", "--dry-run"});
+    CHECK(trial.out == "set-aside would change 2 threads\na1\na2\n");
+    CHECK(on.queue.setAside().empty());
+    CHECK(on.run({"queue", "set-aside", "--begin", "a", "--reason", "a pause"}).has("set-aside changed 2 threads"));
+    CHECK(on.queue.find("a2")->error == "a pause");
+    CHECK(on.run({"queue", "retry", "--error", "pause", "--graph", "graph"}).has("retry changed 2 threads"));
+    const CommandRun json = on.run({"queue", "cancel", "--metadata", "customer=7", "--dry-run", "--json"});
+    CHECK(json.has(R"({"threads":1,"first":["c1"],"dry_run":true})"));
+    CHECK(on.run({"queue", "cancel", "--queue", "mail", "--unchanged", "1d"}).has("changed 0 threads"));
+    CHECK(on.run({"queue", "cancel", "--queue", "mai*", "--since", "1d"}).has("changed 1 threads"));
+    const CommandRun nothing = on.run({"queue", "cancel"});
+    CHECK(nothing.exit == Exit::usage);
+    CHECK(nothing.error.find("needs a selection") != std::string::npos);
+    CHECK(on.run({"queue", "cancel", "--all"}).has("cancel changed 3 threads"));
+    CHECK(on.run({"queue", "cancel", "--standing", "none"}).exit == Exit::usage);
+}
+
+TEST_CASE("queue limit stores how many threads of a queue workers have at once, and the queue shows it") {
+    Commands on;
+    for (const char* name : {"a", "b"}) on.submit(name);
+    CHECK(on.run({"queue", "limit", "default", "--runs", "1", "--rate", "2.5"}).has("the limit is stored"));
+    const ClaimedGraph own{"graph", {1, 2}};
+    (void)on.queue.enlist(0, {.name = "w", .queues = {"def*"}, .graphs = {"graph"}, .slots = 4}, std::span(&own, 1),
+                          std::chrono::hours(1));
+    CHECK(on.run({"queue"}).has("limit of queue default: 0 of 1 with workers, at most 2.5 claimed a second"));
+    on.queue.setLimit({.queue = "default", .runs = 1});
+    CHECK(on.claim().size() == 1);
+    const CommandRun full = on.run({"queue", "--standing", "ready"});
+    CHECK(full.has("limit of queue default: 1 of 1 with workers\n"));
+    CHECK(full.has("workers have as many threads of queue 'default' as its limit allows, 1"));
+    CHECK(on.run({"queue", "--prometheus"}).has("stategraph_queue_limit{queue=\"default\"} 1\n"));
+    CHECK(on.run({"queue", "limit", "default"}).has("there is no limit"));
+    CHECK_FALSE(on.run({"queue"}).has("limit of queue"));
+    CHECK(on.run({"queue", "limit"}).exit == Exit::usage);
+    CHECK(on.run({"queue", "limit", "default", "--rate", "fast"}).exit == Exit::usage);
+}
+
+TEST_CASE("the HTTP interface shows the queue, and changes all threads of a selection if it may write") {
+    Commands on;
+    for (const char* name : {"a1", "a2", "b1"}) on.submit(name);
+    inspect::ServerOptions options;
+    options.key = inspected_api::key;
+    options.write = true;
+    inspect::Api api(on.saver, options);
+    const auto ask = [&](const char* method, const inspected_api::Place& place, std::string_view body) {
+        const inspected_api::Asked asked(
+            method, {{"X-Stategraph-Key", inspected_api::key}, {"Origin", "http://h"}, {"Host", "h"}});
+        const auto answer = api.answer({asked, place.segments, place.query, body});
+        return std::pair(answer.status, answer.body);
+    };
+    const auto change = [&](std::string_view body) { return ask("POST", {{"queue", "change"}}, body); };
+    const auto shown = ask("GET", {{"queue"}, {{"standing", "ready"}, {"limit", "1"}}}, {});
+    CHECK(shown.first == 200);
+    CHECK(shown.second.find(R"("ready":3)") != std::string::npos);
+    CHECK(shown.second.find(R"("thread_id":"a1")") != std::string::npos);
+    CHECK(shown.second.find(R"("thread_id":"a2")") == std::string::npos);
+    const auto trial = change(R"({"change": "set_aside", "begin": "a", "dry_run": true})");
+    CHECK(trial.first == 200);
+    CHECK(trial.second == "{\"threads\":2,\"first\":[\"a1\",\"a2\"],\"dry_run\":true}\n");
+    CHECK(on.queue.setAside().empty());
+    CHECK(change(R"({"change": "set_aside", "begin": "a", "reason": "a pause"})").first == 200);
+    CHECK(on.queue.setAside().size() == 2);
+    CHECK_THROWS_AS(change(R"({"change": "retry"})"), InvalidArgumentError);
+    CHECK_THROWS_AS(change(R"({"change": "wash", "all": true})"), InvalidArgumentError);
+    CHECK(change(R"({"change": "retry", "all": true})").first == 200);
+    CHECK(on.queue.setAside().empty());
+    CHECK_THROWS_AS(ask("GET", {{"queue"}, {{"standing", "none"}}}, {}), InvalidArgumentError);
+
+    inspected_api::Store memory;  // which has no queue
+    CHECK_THROWS_AS(memory.get({{"queue"}}), InvalidArgumentError);
 }

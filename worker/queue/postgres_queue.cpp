@@ -21,14 +21,14 @@ using checkpoint::PostgresParameters;
 using checkpoint::PostgresResult;
 constexpr int submit_tries_max = 5;
 
-void checkName(const char* what, std::string_view name) {
-    constexpr std::size_t most = PostgresQueue::name_bytes_max;
-    const bool is_short = !name.empty() && name.size() <= most && name.find('\0') == name.npos;
-    if (is_short && detail::isUtf8(name)) return;
-    const std::string wrong = is_short ? "is not UTF-8" : "has " + std::to_string(name.size()) + " bytes";
-    throw InvalidArgumentError("the name of a " + std::string(what) + " " + wrong +
-                               "; in the queue it must have 1 to " + std::to_string(most) +
-                               " bytes of UTF-8, and none of value 0");
+std::string metadataOf(const QueuedInput& input) {
+    if (input.metadata.isNull()) return {};
+    std::string text = input.metadata.toJson();
+    if (text.starts_with('{') && text.size() <= PostgresQueue::metadata_bytes_max) return text;
+    throw InvalidArgumentError("the metadata of an input must be an object, of at most " +
+                                   std::to_string(PostgresQueue::metadata_bytes_max) + " bytes as JSON; it has " +
+                                   std::to_string(text.size()),
+                               {.thread_id = input.thread_id});
 }
 
 void checkInput(const QueuedInput& input) {
@@ -38,8 +38,12 @@ void checkInput(const QueuedInput& input) {
         throw InvalidArgumentError("the key of an input has " + std::to_string(input.key.size()) +
                                        " bytes; it may have at most " + std::to_string(PostgresQueue::key_bytes_max),
                                    {.thread_id = input.thread_id});
-    checkName("graph", input.graph);
-    checkName("queue", input.queue);
+    queue::checkName("graph", input.graph);
+    queue::checkName("queue", input.queue);
+    if (input.queue.ends_with('*'))
+        throw InvalidArgumentError("the queue '" + input.queue + "' of an input names several; name one of them",
+                                   {.thread_id = input.thread_id});
+    (void)metadataOf(input);
     const std::size_t bytes = input.input.bytes().size();
     if (bytes > PostgresQueue::input_bytes_max)
         throw InvalidArgumentError("an input has " + std::to_string(bytes) + " bytes; the queue stores at most " +
@@ -120,6 +124,16 @@ std::int64_t timeOf(const Release& release) {
 
 }  // namespace
 
+void queue::checkName(const char* what, std::string_view name) {
+    constexpr std::size_t most = PostgresQueue::name_bytes_max;
+    const bool is_short = !name.empty() && name.size() <= most && name.find('\0') == name.npos;
+    if (is_short && detail::isUtf8(name)) return;
+    const std::string wrong = is_short ? "is not UTF-8" : "has " + std::to_string(name.size()) + " bytes";
+    throw InvalidArgumentError("the name of a " + std::string(what) + " " + wrong +
+                               "; in the queue it must have 1 to " + std::to_string(most) +
+                               " bytes of UTF-8, and none of value 0");
+}
+
 std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) {
     if (inputs.empty()) return {};
     saver_->impl_->checkWritable();
@@ -128,6 +142,7 @@ std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) 
     PostgresArray graphs(checkpoint::text_type);
     PostgresArray keys(checkpoint::bytea_type);
     PostgresArray values(checkpoint::bytea_type);
+    PostgresArray metadata(checkpoint::text_type);
     bool has_keys = true;
     for (const QueuedInput& input : inputs) {
         checkInput(input);
@@ -136,10 +151,12 @@ std::vector<Receipt> PostgresQueue::submit(std::span<const QueuedInput> inputs) 
         graphs.add(input.graph);
         keys.add(input.key);
         values.add(input.input.bytes());
+        metadata.add(metadataOf(input));
         has_keys = has_keys && !input.key.empty();
     }
     PostgresParameters parameters;
-    for (const PostgresArray* array : {&threads, &queues, &graphs, &keys, &values}) parameters.owned(array->encoded());
+    for (const PostgresArray* array : {&threads, &queues, &graphs, &keys, &values, &metadata})
+        parameters.owned(array->encoded());
     parameters.number(static_cast<std::int64_t>(inputs_max));
     const auto run = [&](PostgresConnection& connection) {
         return connection.run(statements_->submit, parameters, "submit inputs");
@@ -171,15 +188,6 @@ bool PostgresQueue::withdraw(std::string_view thread_id, std::int64_t number) {
                .rows() > 0;
 }
 
-bool PostgresQueue::cancel(std::string_view thread_id) {
-    (void)ThreadId(thread_id);
-    const bool is_there =
-        queue::change(*saver_->impl_, statements_->cancel, PostgresParameters().bytes(thread_id), "cancel a thread")
-            .rows() > 0;
-    if (is_there) saver_->impl_->tellOthers(PostgresNotice::cancel);
-    return is_there;
-}
-
 bool PostgresQueue::wake(std::string_view thread_id) {
     (void)ThreadId(thread_id);
     const bool is_there =
@@ -189,39 +197,14 @@ bool PostgresQueue::wake(std::string_view thread_id) {
     return is_there;
 }
 
-bool PostgresQueue::retry(std::string_view thread_id) {
-    (void)ThreadId(thread_id);
-    const bool is_there =
-        queue::change(*saver_->impl_, statements_->retry, PostgresParameters().bytes(thread_id), "retry a thread")
-            .rows() > 0;
-    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
-    return is_there;
-}
-
-bool PostgresQueue::takeBack(std::string_view thread_id) {
-    (void)ThreadId(thread_id);
-    const bool is_there =
-        queue::change(*saver_->impl_, statements_->free, PostgresParameters().bytes(thread_id), "take a thread back")
-            .rows() > 0;
-    if (is_there) saver_->impl_->tellOthers(PostgresNotice::work);
-    return is_there;
-}
-
-bool PostgresQueue::putAside(std::string_view thread_id, std::string_view reason) {
-    (void)ThreadId(thread_id);
-    return queue::change(*saver_->impl_, statements_->put_aside,
-                         PostgresParameters().bytes(thread_id).text(queue::asText(reason)), "set a thread aside")
-               .rows() > 0;
-}
-
 void PostgresQueue::checkClaim(const ClaimRequest& request) {
-    checkName("worker", request.worker);
+    queue::checkName("worker", request.worker);
     queue::checkLease(request.lease);
-    for (const ClaimedGraph& graph : request.graphs) checkName("graph", graph.name);
-    for (const ClaimedQueue& queue : request.queues) checkName("queue", queue.name);
+    for (const ClaimedGraph& graph : request.graphs) queue::checkName("graph", graph.name);
+    for (const ClaimedQueue& queue : request.queues) queue::checkName("queue", queue.name);
 }
 
-std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
+std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request, std::vector<std::string>* limited) {
     checkClaim(request);
     PostgresArray graphs(checkpoint::text_type);
     PostgresArray versions(checkpoint::uuid_type);
@@ -242,8 +225,30 @@ std::vector<Claim> PostgresQueue::claim(const ClaimRequest& request) {
     parameters.number(static_cast<std::int64_t>(request.running));
     const PostgresResult rows = queue::change(*saver_->impl_, statements_->claim, parameters, "claim threads");
     std::vector<Claim> claims;
-    for (int row = 0; row < rows.rows(); ++row) claims.push_back(claimOf(rows, row));
+    for (int row = 0; row < rows.rows(); ++row) {
+        if (!rows.isNull(row, 0))
+            claims.push_back(claimOf(rows, row));
+        else if (limited)
+            limited->push_back(rows.copy(row, 1));
+    }
     return claims;
+}
+
+DueQueues PostgresQueue::dueQueues(std::string_view prefix, std::string_view after, std::size_t most) {
+    constexpr int visits_max = 256;
+    return saver_->impl_->pool.repeat([&](PostgresConnection& connection) {
+        const auto rows = connection.run(
+            statements_->due_queues,
+            PostgresParameters().text(prefix).text(after).limit(std::max<std::size_t>(most, 1)).number(visits_max),
+            "look for queues with due threads");
+        DueQueues found;
+        for (int row = 0; row < rows.rows(); ++row) {
+            if (rows.flag(row, 1)) found.names.push_back(rows.copy(row, 0));
+        }
+        const bool may_be_more = rows.rows() == visits_max || found.names.size() >= most;
+        if (may_be_more && rows.rows() > 0) found.last = rows.copy(rows.rows() - 1, 0);
+        return found;
+    });
 }
 
 std::vector<std::string> PostgresQueue::release(std::span<const Release> releases) {

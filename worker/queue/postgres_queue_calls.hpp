@@ -20,6 +20,9 @@ inline WorkState stateOf(std::int64_t number) noexcept {
 
 inline CheckpointId idOf(const GraphFingerprint& version) { return {version.graph, version.schema}; }
 
+/// Throws InvalidArgumentError for a name that is empty, too long, or not UTF-8. `what` it names: "queue".
+void checkName(const char* what, std::string_view name);
+
 /// Throws InvalidArgumentError for a lease that is too short or too long.
 void checkLease(std::chrono::milliseconds lease);
 

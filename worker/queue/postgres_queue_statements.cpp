@@ -6,6 +6,8 @@
 
 #include "storage/postgres/postgres_hold_tables.hpp"
 #include "storage/postgres/postgres_tables.hpp"
+#include "worker/queue/queue_changes.hpp"
+#include "worker/queue/queue_standing.hpp"
 
 // Statements for several threads lock their rows in the order of names, so that two of them cannot wait for each other.
 // Decisions are made from the locked row, which is its newest version.
@@ -16,7 +18,7 @@ constexpr const char* ms = " * interval '1 millisecond'";
 
 constexpr const char* submit_sql =
     "SELECT n, answer::bigint, seq, set_config('synchronous_commit', 'on', true) "
-    "FROM {S}.submit($1,$2,$3,$4,$5,$6) ORDER BY n";
+    "FROM {S}.submit($1,$2,$3,$4,$5,$6,$7) ORDER BY n";
 
 // An idle thread without other work leaves the queue when a worker next looks at it.
 constexpr const char* withdraw_sql =
@@ -25,56 +27,29 @@ constexpr const char* withdraw_sql =
     "RETURNING i.thread) "
     "UPDATE {S}.work w SET inputs = w.inputs - 1 FROM i WHERE w.thread = i.thread RETURNING 1::bigint";
 
-constexpr const char* cancel_sql =
-    "WITH k AS MATERIALIZED (SELECT thread FROM {S}.work WHERE thread = $1 FOR NO KEY UPDATE), "
-    "i AS (DELETE FROM {S}.inputs i USING k WHERE i.thread = k.thread AND i.taken IS NULL RETURNING 1), "
-    "n AS MATERIALIZED (SELECT count(*)::int AS dropped FROM i) "
-    "UPDATE {S}.work w SET is_cancelled = true, is_aside = false, inputs = w.inputs - n.dropped, "
-    "due = CASE WHEN w.epoch = 0 THEN now() ELSE w.due END FROM n WHERE w.thread = $1 "
-    "RETURNING 1::bigint, set_config('synchronous_commit', 'on', true)";
-
 constexpr const char* wake_sql =
     "UPDATE {S}.work w SET is_woken = true, due = CASE WHEN w.epoch = 0 AND NOT w.is_aside THEN least(w.due, now()) "
     "ELSE w.due END WHERE w.thread = $1 RETURNING 1::bigint";
 
-// It is woken: workers do not resume a fork or an edit by themselves, and one of these may have mended the thread.
-constexpr const char* retry_sql =
-    "UPDATE {S}.work w SET is_aside = false, is_woken = true, attempts = 0, due = now(), refused = '{}' WHERE "
-    "w.thread = $1 AND w.is_aside RETURNING 1::bigint";
-
-// What the workers that are alive serve.
-constexpr const char* alive =
-    "WITH a AS MATERIALIZED (SELECT k.queues, g.graph, g.version FROM {S}.workers k, unnest(k.graphs, k.versions) AS g "
-    "(graph, version) WHERE k.until > now()) ";
-
-// The QueueStanding of a row, as a number. One that is due is unserved if workers serve its queue and none of them has
-// its graph in a version that did not refuse it, or if there are workers and none has the graph. Without any worker it
-// is ready for the first that comes.
-constexpr const char* standing = R"(CASE WHEN w.due <= now() THEN CASE WHEN NOT w.is_cancelled AND NOT EXISTS
-    (SELECT FROM a WHERE a.graph = w.graph AND w.queue = ANY (a.queues) AND NOT a.version = ANY (w.refused))
-    AND (EXISTS (SELECT FROM a WHERE w.queue = ANY (a.queues)) OR (EXISTS (SELECT FROM a)
-    AND NOT EXISTS (SELECT FROM a WHERE a.graph = w.graph))) THEN 6 ELSE 0 END
-    WHEN w.due IS NULL THEN CASE WHEN w.is_aside THEN 5 ELSE 4 END
-    WHEN w.epoch <> 0 THEN 1 WHEN w.state <> 3 THEN 2 ELSE 3 END)";
-
 std::string threadsSql(const std::string& which) {
-    return std::string(alive) +
+    return std::string(queue::alive_sql) +
            "SELECT w.thread, w.queue, w.graph, w.state::bigint, (extract(epoch FROM w.due) * 1000)::bigint, w.epoch, "
            "coalesce(w.worker, ''), w.attempts::bigint, w.inputs::bigint, w.is_aside, w.is_cancelled, "
            "coalesce(w.error, ''), w.standing::bigint, (extract(epoch FROM w.since) * 1000)::bigint, w.apart::bigint "
            "FROM (SELECT w.*, " +
-           standing + " AS standing FROM {S}.work w WHERE " + which + ") w";
+           queue::standing_sql + " AS standing FROM {S}.work w WHERE " + which + ") w";
 }
 
 std::string statsSql() {
     const auto count = [](int number) {
         return "count(*) FILTER (WHERE x.standing = " + std::to_string(number) + "), ";
     };
-    return std::string(alive) + "SELECT x.queue, " + count(0) + count(1) + count(2) + count(3) + count(4) + count(5) +
+    return std::string(queue::alive_sql) + "SELECT x.queue, " + count(0) + count(1) + count(2) + count(3) + count(4) +
+           count(5) +
            R"(coalesce(sum(x.inputs), 0)::bigint,
     coalesce(extract(epoch FROM now() - min(x.due) FILTER (WHERE x.standing = 0)) * 1000, 0)::bigint,
     count(*) FILTER (WHERE x.standing = 6) FROM (SELECT w.*, )" +
-           standing + R"( AS standing FROM {S}.work w) x GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
+           queue::standing_sql + R"( AS standing FROM {S}.work w) x GROUP BY x.queue ORDER BY x.queue COLLATE "C")";
 }
 
 // Rows of workers that have long been gone are removed when one comes.
@@ -95,14 +70,6 @@ constexpr const char* workers_sql =
     "unnest(k.queues) AS q UNION ALL SELECT true, g FROM unnest(k.graphs) AS g) i ORDER BY k.number, i.is_graph, "
     "i.name COLLATE \"C\"";
 
-// The worker that has it finds out when it next renews its leases, or stores something.
-constexpr const char* free_sql =
-    "UPDATE {S}.work w SET epoch = 0, worker = NULL, due = now(), since = now() WHERE w.thread = $1 AND w.epoch <> 0 "
-    "RETURNING 1::bigint, set_config('synchronous_commit', 'on', true)";
-constexpr const char* put_aside_sql =
-    "UPDATE {S}.work w SET epoch = 0, worker = NULL, due = NULL, is_aside = true, since = now(), error = $2 WHERE "
-    "w.thread = $1 AND NOT w.is_aside RETURNING 1::bigint, set_config('synchronous_commit', 'on', true)";
-
 // A thread whose lease ran out was held by a process that died, was frozen or was cut off. It may be what killed it, so
 // it is tried again with a quarter of those that were together with it, and in the end alone. Until it was tried alone,
 // nothing says that it is to blame. A thread with such a limit that was not run says nothing either.
@@ -119,11 +86,16 @@ constexpr const char* apart_if_claimed =
 // Threads are taken in turn as long as each of them may be with all that the worker has then. One that has waited for
 // a lease may be taken first though the worker has too many: the worker ends these before it begins it. A cancelled
 // thread needs no graph. A thread that a run outside the queue holds stays due until it is given back.
+//
+// Rows of `limits` are locked in the order of names, before any thread is looked for. A queue that gave less than was
+// wanted because of its limit is a row without a thread at the end.
 std::string claimSql() {
     return std::string(R"(
 WITH g AS MATERIALIZED (SELECT * FROM unnest($3, $4) AS g (graph, version)),
+l AS MATERIALIZED (SELECT x.queue, m.* FROM (SELECT l.queue FROM {S}.limits l WHERE l.queue = ANY ($5)
+    ORDER BY l.queue) x, LATERAL {S}.room(x.queue) m),
 q AS MATERIALIZED (SELECT c.*, u.place FROM unnest($5, $6, $7) WITH ORDINALITY AS u (queue, most, after, place),
-    LATERAL (SELECT w.thread, w.version AS began, w.is_woken, g.version, w.due AS was, w.epoch <> 0 AS is_lost,
+    LATERAL (SELECT w.thread, w.queue, w.version AS began, w.is_woken, g.version, w.due AS was, w.epoch <> 0 AS is_lost,
         w.due <= now() - $2)") +
            ms + R"( AND (w.epoch <> 0 OR w.apart > 0) AS is_overdue, )" + apart_if_claimed +
            R"( AS apart FROM {S}.work w LEFT JOIN g ON g.graph = w.graph
@@ -132,7 +104,7 @@ q AS MATERIALIZED (SELECT c.*, u.place FROM unnest($5, $6, $7) WITH ORDINALITY A
     AND ((w.epoch = 0 AND w.apart = 0) OR w.due <= now() - $2)" +
            ms + " OR " + apart_if_claimed + R"( > $8)
     AND NOT EXISTS (SELECT FROM {S}.holds d WHERE d.thread = w.thread AND NOT {S}.is_holder_gone(d.holder))
-    ORDER BY w.due LIMIT u.most FOR UPDATE OF w SKIP LOCKED) c),
+    ORDER BY w.due LIMIT least(u.most, (SELECT l.room FROM l WHERE l.queue = u.queue)) FOR UPDATE OF w SKIP LOCKED) c),
 u AS MATERIALIZED (SELECT * FROM {S}.unheld(ARRAY(SELECT q.thread FROM q)) AS u (thread)),
 h AS MATERIALIZED (SELECT q.*, (SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c
         WHERE c.log = l.log ORDER BY c.prev DESC LIMIT 1) c WHERE l.thread = q.thread AND l.ns = '') AS head
@@ -152,6 +124,9 @@ t AS (UPDATE {S}.work w SET due = now() + $2)" +
     FROM k WHERE w.thread = k.thread
     RETURNING w.thread, w.queue, w.graph, w.epoch, w.state, w.attempts, k.is_woken, w.is_cancelled, k.head, k.began,
         w.error, k.was, w.apart),
+y AS (UPDATE {S}.limits x SET tokens = l.tokens - c.n, refilled = l.moment
+    FROM (SELECT k.queue, count(*) AS n FROM k GROUP BY k.queue) c JOIN l ON l.queue = c.queue
+    WHERE x.queue = c.queue AND l.tokens IS NOT NULL),
 n AS (INSERT INTO {S}.uptime (number) SELECT nextval('{S}.epochs') WHERE NOT EXISTS (SELECT FROM {S}.uptime)
     ON CONFLICT DO NOTHING RETURNING number)
 SELECT t.thread, t.queue, t.graph, t.epoch, t.state::bigint, t.attempts::bigint, t.is_woken, t.is_cancelled, t.head,
@@ -159,7 +134,9 @@ SELECT t.thread, t.queue, t.graph, t.epoch, t.state::bigint, t.attempts::bigint,
     (SELECT n.number FROM n UNION ALL SELECT u.number FROM {S}.uptime u LIMIT 1),
     (extract(epoch FROM t.was) * 1000)::bigint, t.apart::bigint, set_config('synchronous_commit', 'on', true)
 FROM t LEFT JOIN LATERAL (SELECT i.seq, i.input FROM {S}.inputs i WHERE t.state = 0 AND i.thread = t.thread AND
-    i.taken IS NULL ORDER BY i.seq LIMIT 1) i ON true)";
+    i.taken IS NULL ORDER BY i.seq LIMIT 1) i ON true
+UNION ALL SELECT NULL, l.queue, '', 0, 0, 0, false, false, NULL, NULL, '', NULL, NULL, 0, 0, 0, '' FROM l
+    JOIN unnest($5, $6) AS u (queue, most) ON u.queue = l.queue WHERE l.room < u.most)";
 }
 
 // It is on the server's disk before the thread is run.
@@ -215,6 +192,17 @@ p AS (UPDATE {S}.work w SET epoch = 0, worker = NULL, since = now(),
 SELECT thread FROM k)";
 }
 
+// Steps from queue to queue, with two looks into the index for each.
+constexpr const char* due_queues_sql = R"(
+WITH RECURSIVE n (queue, is_due, visits, found) AS (
+    (SELECT w.queue, EXISTS (SELECT FROM {S}.work d WHERE d.queue = w.queue AND d.due <= now()), 1, 0::bigint
+        FROM {S}.work w WHERE w.due IS NOT NULL AND w.queue > $2 AND w.queue >= $1 ORDER BY w.queue LIMIT 1)
+    UNION ALL SELECT x.queue, x.is_due, n.visits + 1, n.found + n.is_due::int FROM n, LATERAL (
+        SELECT w.queue, EXISTS (SELECT FROM {S}.work d WHERE d.queue = w.queue AND d.due <= now()) AS is_due
+        FROM {S}.work w WHERE w.due IS NOT NULL AND w.queue > n.queue ORDER BY w.queue LIMIT 1) x
+    WHERE starts_with(n.queue, $1) AND n.visits < $4 AND n.found + n.is_due::int < $3)
+SELECT n.queue, n.is_due FROM n WHERE starts_with(n.queue, $1))";
+
 constexpr const char* forget_keys_sql =
     "WITH o AS MATERIALIZED (SELECT thread, seq FROM {S}.inputs WHERE taken < now() - $1 * interval '1 millisecond' "
     "ORDER BY taken LIMIT $2 FOR UPDATE SKIP LOCKED), d AS (DELETE FROM {S}.inputs i USING o WHERE i.thread = o.thread "
@@ -227,13 +215,11 @@ PostgresQueue::Statements::Statements(const std::string& quoted_schema) {
     const auto make = [&](const char* name, const std::string& sql, std::vector<Oid> types) {
         return PostgresStatement{name, inSchema(sql, quoted_schema), std::move(types)};
     };
-    submit =
-        make("q_submit", submit_sql,
-             {bytea_array_type, text_array_type, text_array_type, bytea_array_type, bytea_array_type, bigint_type});
+    submit = make("q_submit", submit_sql,
+                  {bytea_array_type, text_array_type, text_array_type, bytea_array_type, bytea_array_type,
+                   text_array_type, bigint_type});
     withdraw = make("q_withdraw", withdraw_sql, {bytea_type, bigint_type});
-    cancel = make("q_cancel", cancel_sql, {bytea_type});
     wake = make("q_wake", wake_sql, {bytea_type});
-    retry = make("q_retry", retry_sql, {bytea_type});
     find = make("q_find", threadsSql("w.thread = $1"), {bytea_type});
     set_aside = make("q_set_aside", threadsSql("w.is_aside AND w.thread > $1") + " ORDER BY w.thread LIMIT $2",
                      {bytea_type, bigint_type});
@@ -248,13 +234,21 @@ PostgresQueue::Statements::Statements(const std::string& quoted_schema) {
     release = make("q_release", releaseSql(),
                    {bytea_array_type, bigint_array_type, bigint_array_type, bigint_array_type, text_array_type,
                     uuid_array_type, bigint_array_type});
-    free = make("q_free", free_sql, {bytea_type});
-    put_aside = make("q_put_aside", put_aside_sql, {bytea_type, text_type});
     enlist =
         make("q_enlist", enlistSql(),
              {bigint_type, text_type, text_array_type, text_array_type, uuid_array_type, bigint_type, bigint_type});
     leave = make("q_leave", "DELETE FROM {S}.workers WHERE number = $1", {bigint_type});
     workers = make("q_workers", workers_sql, {});
+    due_queues = make("q_due_queues", due_queues_sql, {text_type, text_type, bigint_type, bigint_type});
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        const auto change = static_cast<QueueChange>(i);
+        const std::string name = std::string("q_change_") + toString(change);
+        changes[i] = make(name.c_str(), queue::changeSql(change), {bytea_type, text_type});
+        all_changes[i] = make((name + "_all").c_str(), queue::changeAllSql(change), queue::changeAllTypes());
+        previews[i] = make((name + "_preview").c_str(), queue::previewSql(change), queue::changeAllTypes());
+    }
+    set_limit = make("q_set_limit", queue::set_limit_sql, {text_type, bigint_type, bigint_type});
+    limits = make("q_limits", queue::limits_sql, {});
     forget_keys = make("q_forget_keys", forget_keys_sql, {bigint_type, bigint_type});
 }
 

@@ -82,7 +82,8 @@ class LinkedQueue final : public sg::workers::LeaseQueue {
 public:
     LinkedQueue(Process& process, sg::checkpoint::LeaseBook& book) : link_(process), book_(book) {}
 
-    std::vector<sg::Claim> claim(const sg::ClaimRequest& request) override {
+    sg::DueQueues dueQueues(std::string_view, std::string_view, std::size_t) override { return {}; }
+    std::vector<sg::Claim> claim(const sg::ClaimRequest& request, std::vector<std::string>&) override {
         if (link_.process().is_dead) return {};
         return link_.repeat([&](ModelServer& server) { return server.claim(request); });
     }
