@@ -29,7 +29,6 @@ public:
 
     bool hasEnded(const ThreadId& /*thread*/) override { return false; }
     bool takesTexts() const override { return true; }
-    bool isReserved(const ThreadId& name) const override { return name.view().starts_with("inbox "); }
 
     void send(const ThreadId& thread, const Value& body, bool steers) override {
         const auto known = [&] { return graph().getState({.thread_id = thread}).values.messages; };
