@@ -44,8 +44,7 @@ void removeThreadOf(const Service& service, const RunRecord& run) {
 void removeThread(Service& service, const ThreadRecord& thread) {
     if (service.runs->isBusy(thread.thread_id))
         throw ApiError(409, "Thread is busy; cancel its runs before you delete it");
-    if (const ServedGraph* const graph = service.graph(thread.graphId()))
-        graph->saver().deleteThread(thread.thread_id);
+    if (const ServedGraph* const graph = service.graph(thread.graphId())) graph->saver().deleteThread(thread.thread_id);
     service.records.removeThread(thread.thread_id);
     service.thread_feeds->forget(thread.owner, thread.thread_id);
 }

@@ -137,12 +137,9 @@ std::string ThreadRecord::graphId() const {
 }
 
 ApiRecords::Batch& ApiRecords::Batch::put(const ThreadRecord& thread) {
-    json::object kept{{"created_at", thread.created_at},
-                      {"updated_at", thread.updated_at},
-                      {"owner", thread.owner},
-                      {"metadata", thread.metadata},
-                      {"config", thread.config},
-                      {"temporary", thread.is_temporary}};
+    json::object kept{{"created_at", thread.created_at}, {"updated_at", thread.updated_at},
+                      {"owner", thread.owner},           {"metadata", thread.metadata},
+                      {"config", thread.config},         {"temporary", thread.is_temporary}};
     if (thread.ttl.count() > 0) {
         kept["ttl_ms"] = thread.ttl.count();
         kept["keeps_latest"] = thread.keeps_latest;

@@ -100,8 +100,9 @@ ApiRecords::Batch readTtl(const Body& body, Clock::Time now, ThreadRecord& threa
     const double count = minutes != nullptr ? minutes->to_number<double>(no_number) : 0;
     if (no_number || !(count > 0 && count <= minutes_max))
         body.refuse("ttl", "must be a number of minutes, or {\"ttl\": minutes, \"strategy\": text}");
-    thread.ttl = std::max(std::chrono::milliseconds(1),
-                          std::chrono::round<std::chrono::milliseconds>(std::chrono::duration<double, std::ratio<60>>(count)));
+    thread.ttl =
+        std::max(std::chrono::milliseconds(1),
+                 std::chrono::round<std::chrono::milliseconds>(std::chrono::duration<double, std::ratio<60>>(count)));
     return beginTtl(now, thread);
 }
 

@@ -44,13 +44,13 @@ sg::CompiledGraph<sg::JsonState> notingApp(std::shared_ptr<sg::BaseCheckpointSav
     sg::JsonSchema schema;
     schema.channel("log", sg::JsonReducer::append()).channel("name");
     sg::StateGraph<sg::JsonState> graph(schema);
-    graph.addNode("work",
-                  [begun = std::move(begun), waits](const sg::JsonState&, sg::Runtime& runtime)
-                      -> sg::Update<sg::JsonState> {
-                      std::ofstream(begun, std::ios::app) << "begun" << std::endl;
-                      if (waits) runtime.waitFor(std::chrono::hours(1));
-                      return {sg::write("log", "worked")};
-                  });
+    graph.addNode(
+        "work",
+        [begun = std::move(begun), waits](const sg::JsonState&, sg::Runtime& runtime) -> sg::Update<sg::JsonState> {
+            std::ofstream(begun, std::ios::app) << "begun" << std::endl;
+            if (waits) runtime.waitFor(std::chrono::hours(1));
+            return {sg::write("log", "worked")};
+        });
     graph.addEdge(sg::START, "work").addEdge("work", sg::END);
     return graph.compile({.checkpointer = std::move(saver)});
 }
@@ -143,11 +143,11 @@ TEST_CASE("serves schedules until it is killed" * doctest::skip()) {
     const auto task = static_cast<unsigned>(std::stoul(helpers::given("STATEGRAPH_TEST_NUMBER")));
     const std::filesystem::path notes = helpers::given("STATEGRAPH_TEST_NOTES");
     sg::serve::Server server({.request_timeout = std::chrono::minutes(5), .write_timeout = std::chrono::minutes(5)});
-    const auto service = lg::startService(
-        server,
-        {{"app", lg::graph(notingApp(std::make_shared<sg::SqliteSaver>(database), notes.parent_path() / "begun",
-                                     (task & node_waits) != 0))}},
-        {.store = std::make_shared<sg::SqliteStore>(database + ".store")});
+    const auto service =
+        lg::startService(server,
+                         {{"app", lg::graph(notingApp(std::make_shared<sg::SqliteSaver>(database),
+                                                      notes.parent_path() / "begun", (task & node_waits) != 0))}},
+                         {.store = std::make_shared<sg::SqliteStore>(database + ".store")});
     std::string line = std::to_string(server.port());
     if ((task & adds_schedule) != 0) {
         const lg::ScheduleRecord schedule = dueAt(system_clock::now() + milliseconds(200));

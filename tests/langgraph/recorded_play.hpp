@@ -49,10 +49,9 @@ inline std::string played(const boost::json::object& scenario, const described::
                                           .write_timeout = std::chrono::minutes(5)});
         described::Surroundings slowed = surroundings;
         slowed.slower = slower;
-        stategraph::langgraph::serve(server, described::served(recorded::graphs(), slowed),
-                                     {.store = surroundings.store,
-                                      .webhooks = std::make_shared<PlainSender>(),
-                                      .can_truncate = true});
+        stategraph::langgraph::serve(
+            server, described::served(recorded::graphs(), slowed),
+            {.store = surroundings.store, .webhooks = std::make_shared<PlainSender>(), .can_truncate = true});
         fault = player::play(scenario, {.port = server.port(), .slower = slower});
         if (fault.empty() || !player::takesTime(scenario)) break;
     }
