@@ -111,10 +111,10 @@ std::vector<LogMark> marksOf(const json::array& kept) {
 
 /// Whether a run has an answer, and nothing else, for a question that an edit inside of its task has closed, so that it
 /// is yet to be asked again.
-bool isEarly(const RunStart& start, const SnapshotData& head) {
+bool isEarly(const ServedGraph& graph, const ThreadId& thread, const RunStart& start, const SnapshotData& head) {
     if (!start.resume || start.update || !start.go_to.empty() || !head.interrupts().empty()) return false;
-    return std::ranges::any_of(head.tasks,
-                               [](const TaskSnapshot& each) { return !each.finished && !each.interrupts.empty(); });
+    if (head.source == Source::update || head.source == Source::fork) return false;
+    return stategraph::detail::threadStatus(*graph.graph->core(), thread) == Status::edited;
 }
 
 // A coroutine keeps arguments that are passed by value as long as it runs.
@@ -160,7 +160,7 @@ Work noteStart(const Service& service, LiveRun& run, Work work) {
     if ((start.resume || start.answers) && !asked.kwargs.contains("checkpoint_id")) {
         const SnapshotData head = graph.graph->state({.thread_id = ThreadId(asked.thread_id)}, false);
         questions = questionsFor(start, head);
-        is_early = isEarly(start, head);
+        is_early = isEarly(graph, ThreadId(asked.thread_id), start, head);
     }
     service.records.editOpenRun(asked.thread_id, asked.run_id, [&](RunRecord& stored) {
         stored.questions = std::move(questions);

@@ -89,15 +89,16 @@ void tryOne(Service& service, const std::string& key) {
 ApiRecords::Batch readTtl(const Body& body, Clock::Time now, ThreadRecord& thread) {
     const json::value* const given = body.find("ttl");
     if (given == nullptr) return {};
-    const json::value* minutes = given;
+    json::value minutes = *given;
     thread.keeps_latest = false;
     if (given->is_object()) {
         const Body options(given->get_object(), "ttl.");
-        minutes = options.find("ttl");
+        const json::value* const inner = options.find("ttl");
+        minutes = inner != nullptr ? *inner : json::value();
         thread.keeps_latest = options.choice("strategy", {"delete", "keep_latest"}) == "keep_latest";
     }
     boost::system::error_code no_number;
-    const double count = minutes != nullptr ? minutes->to_number<double>(no_number) : 0;
+    const double count = minutes.to_number<double>(no_number);
     if (no_number || !(count > 0 && count <= minutes_max))
         body.refuse("ttl", "must be a number of minutes, or {\"ttl\": minutes, \"strategy\": text}");
     thread.ttl =
