@@ -13,7 +13,7 @@ Exit findStep(Call& call) {
     if (limit > first_step_limit_max)
         throw UsageError{"--limit takes a number up to " + std::to_string(first_step_limit_max)};
     const Config newest = findCheckpoint(call.saver, call.arguments, call.place(0));
-    const FirstStepSearch search = findFirstStep(call.saver, newest, condition, limit);
+    const FirstStepSearch search = findFirstStep(call.saver, newest, condition, {.checkpoints = limit});
     const std::string older = search.is_cut ? "; older ones were not looked at: --limit N looks at N" : "";
     if (!search.found) {
         throw NotFound{"the condition holds at none of the " + std::to_string(search.looked_at) + " checkpoints of '" +

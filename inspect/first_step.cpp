@@ -1,6 +1,7 @@
 #include "inspect/first_step.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <stategraph/read_checkpoint.hpp>
@@ -11,18 +12,24 @@
 namespace stategraph::inspect {
 namespace {
 
-/// The ids of a branch, the newest first, at most `limit`; sets `is_cut` if the branch is longer.
-std::vector<CheckpointId> branchOf(BaseCheckpointSaver& saver, const Config& newest, std::size_t limit, bool& is_cut) {
+/// The ids of a branch, the newest first, within the limits; sets `is_cut` if the branch is longer.
+std::vector<CheckpointId> branchOf(BaseCheckpointSaver& saver, const Config& newest, const FirstStepLimits& limits,
+                                   bool& is_cut) {
     std::vector<CheckpointId> ids{newest.checkpoint_id};
     // The newest is in no page of the listing before it, and so is read by itself.
     const auto first = readCheckpoint(saver, newest, {.values = false});
     CheckpointId wanted = first && first->parent_config ? first->parent_config->checkpoint_id : CheckpointId();
     TimelineQuery query{.before = newest.checkpoint_id, .limit = rows_a_page};
+    std::size_t entries = 0;
     while (wanted) {
+        if (entries >= limits.entries) {
+            is_cut = true;
+            return ids;
+        }
         const auto page = readTimeline(saver, newest, query);
         for (const TimelineEntry& entry : page) {
             if (entry.id != wanted) continue;
-            if (ids.size() == limit) {
+            if (ids.size() == limits.checkpoints) {
                 is_cut = true;
                 return ids;
             }
@@ -30,6 +37,7 @@ std::vector<CheckpointId> branchOf(BaseCheckpointSaver& saver, const Config& new
             wanted = entry.parent;
         }
         if (page.size() < query.limit) return ids;  // older ones were pruned
+        entries += page.size();
         query.before = page.back().id;
     }
     return ids;
@@ -44,16 +52,30 @@ std::map<std::string, Value> valuesOf(const Condition& condition, const Snapshot
 }  // namespace
 
 FirstStepSearch findFirstStep(BaseCheckpointSaver& saver, const Config& newest, const Condition& condition,
-                              std::size_t limit) {
+                              const FirstStepLimits& limits, CheckpointId from) {
     FirstStepSearch search;
-    auto ids = branchOf(saver, newest, limit, search.is_cut);
+    auto ids = branchOf(saver, newest, limits, search.is_cut);
     std::ranges::reverse(ids);
+    // The one before it says what ran.
+    const auto first = std::ranges::find(ids, from);
+    bool is_before = first != ids.end() && first != ids.begin();
+    if (is_before) ids.erase(ids.begin(), std::prev(first));
     std::optional<SnapshotData> before;
     Config place = newest;
+    std::size_t bytes = 0;
     for (const CheckpointId& id : ids) {
+        if (bytes > limits.states_bytes && search.looked_at > 0) {
+            search.more = id.toString();
+            return search;
+        }
         place.checkpoint_id = id;
         auto at = readCheckpoint(saver, place);
         if (!at) continue;  // pruned meanwhile
+        bytes += at->values_as_cbor.bytes().size();
+        if (std::exchange(is_before, false)) {
+            before = std::move(at);
+            continue;
+        }
         ++search.looked_at;
         if (condition.holds(at->values_as_cbor)) {
             FirstStep& found = search.found.emplace();

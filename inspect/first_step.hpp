@@ -39,20 +39,29 @@ struct FirstStepSearch {
     /// How many checkpoints were looked at, and whether older ones of the branch were not.
     std::uint64_t looked_at = 0;
     bool is_cut = false;
+    /// Where the search goes on, if it ended because the states took more bytes than it may read.
+    std::optional<std::string> more = {};
     static constexpr auto fields() {
         return stategraph::fields(field("found", &FirstStepSearch::found),
                                   field("looked_at", &FirstStepSearch::looked_at),
-                                  field("is_cut", &FirstStepSearch::is_cut));
+                                  field("is_cut", &FirstStepSearch::is_cut), field("more", &FirstStepSearch::more));
     }
 };
 
 /// The most checkpoints of a branch that can be looked at.
 inline constexpr std::size_t first_step_limit_max = 100'000;
 
-/// Looks at the newest `limit` checkpoints of the branch that leads to `newest`, beginning with the oldest of them.
-/// Errors: those of readCheckpoint. Cost: reading the checkpoints one by one up to the one that is found, and a page of
-/// the log for each 500 of the branch.
+/// What a search may read.
+struct FirstStepLimits {
+    std::size_t checkpoints = 10'000;     // of the branch, the newest
+    std::size_t entries = SIZE_MAX;       // of the log, among which those of the branch are found
+    std::size_t states_bytes = SIZE_MAX;  // of the states; one state may exceed it
+};
+
+/// Looks at the newest checkpoints of the branch that leads to `newest`, beginning with the oldest of them, or with
+/// `from` if it is among them (FirstStepSearch::more). Errors: those of readCheckpoint. Cost: reading the checkpoints
+/// one by one up to the one that is found, and a page of the log for each 500 of its entries.
 FirstStepSearch findFirstStep(BaseCheckpointSaver& saver, const Config& newest, const Condition& condition,
-                              std::size_t limit);
+                              const FirstStepLimits& limits, CheckpointId from = {});
 
 }  // namespace stategraph::inspect

@@ -12,6 +12,7 @@
 
 #include "langgraph/api_error.hpp"
 #include "langgraph/identifiers.hpp"
+#include "langgraph/live_runs.hpp"
 #include "langgraph/run_request.hpp"
 #include "langgraph/thread_view.hpp"
 
@@ -195,8 +196,19 @@ serve::HandlerAnswer deleteAssistant(const Call& call) {
     const AssistantRecord assistant = ownAssistant(call);
     if (assistant.assistant_id == assistantOf(assistant.graph_id))
         throw ApiError(403, "The assistant belongs to its graph, and cannot be deleted");
-    if (call.flag("delete_threads"))
-        throw InvalidRequest("delete_threads: this server deletes threads one by one, by DELETE /threads/ID");
+    if (call.flag("delete_threads")) {
+        const std::string owner = call.owner();
+        std::vector<ThreadRecord> threads;
+        call.service().records.forEachThread([&](ThreadRecord&& each) {
+            const json::value* const whose = each.metadata.if_contains("assistant_id");
+            if (whose != nullptr && *whose == json::value(assistant.assistant_id) && each.owner == owner)
+                threads.push_back(std::move(each));
+        });
+        const auto is_busy = [&](const ThreadRecord& each) { return call.service().runs->isBusy(each.thread_id); };
+        if (std::ranges::any_of(threads, is_busy))
+            throw ApiError(409, "A thread of the assistant is busy; cancel its runs before you delete it");
+        for (const ThreadRecord& each : threads) removeThread(call.service(), each);
+    }
     call.service().records.removeAssistant(assistant.assistant_id);
     return answerOf(json::array{assistant.assistant_id});
 }

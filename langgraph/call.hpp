@@ -81,6 +81,7 @@ std::span<const Row> runRows();
 std::span<const Row> storeRows();
 std::span<const Row> scheduleRows();
 std::span<const Row> threadStreamRows();
+std::span<const Row> joinThreadRows();
 
 /// What an error of the library means for a client, as an HTTP status; none: it is not about the request.
 std::optional<int> statusOf(const Error& error) noexcept;

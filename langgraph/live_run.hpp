@@ -1,4 +1,6 @@
 #pragma once
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +47,9 @@ public:
     /// Has it wait again, because the server cannot begin it now. False: it was cancelled meanwhile, and the caller
     /// ends it.
     bool waitAgain();
+    /// The place among the runs of this process in the order in which they began; 0: it has not begun.
+    std::uint64_t order() const noexcept { return order_; }
+    void order(std::uint64_t place) noexcept { order_ = place; }
     /// Gives it what stops it. If it was cancelled meanwhile, it is stopped.
     void control(std::shared_ptr<RunControl> control);
     /// Has it stop, and end as interrupted, or be rolled back. Returns whether it had not begun, so that nobody else
@@ -73,6 +78,7 @@ private:
     const std::optional<serve::Identity> identity_;
     const detail::Work work_;
     RunFeed feed_;
+    std::atomic<std::uint64_t> order_ = 0;
     mutable stategraph::detail::Mutex mutex_;
     std::string status_ SG_GUARDED_BY(mutex_) = "pending";
     std::string ended_at_ SG_GUARDED_BY(mutex_);

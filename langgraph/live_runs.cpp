@@ -43,6 +43,15 @@ void removeThreadOf(const Service& service, const RunRecord& run) {
     service.records.removeThread(run.thread_id);
 }
 
+void removeThread(Service& service, const ThreadRecord& thread) {
+    if (service.runs->isBusy(thread.thread_id))
+        throw ApiError(409, "Thread is busy; cancel its runs before you delete it");
+    if (const ServedGraph* const graph = service.graph(thread.graphId()))
+        deleteWholeThread(graph->saver(), thread.thread_id);
+    service.records.removeThread(thread.thread_id);
+    service.thread_feeds->forget(thread.owner, thread.thread_id);
+}
+
 bool LiveRuns::hold(const std::string& thread_id, BaseCheckpointSaver& saver) {
     {
         const stategraph::detail::LockGuard lock(mutex_);
@@ -229,6 +238,10 @@ bool LiveRuns::beginFirst(const std::string& thread_id) noexcept {
         if (!first || entering_.contains(first->asked().run_id)) return true;
     }
     if (!first->begin()) return true;
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        noteBegin(first);
+    }
     try {
         begin(first);
     } catch (const serve::NotNowError&) {
@@ -311,7 +324,41 @@ void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
         ended_.pop_front();
         oldest->feed().forget();
         runs_.erase(oldest->asked().run_id);
+        begun_.erase({oldest->asked().thread_id, oldest->order()});
     }
+}
+
+void LiveRuns::noteBegin(const std::shared_ptr<LiveRun>& run) {
+    if (run->order() != 0) return;  // the server had no place for it, and it begins again
+    run->order(++newest_order_);
+    begun_.emplace(std::pair(run->asked().thread_id, run->order()), run);
+    for (const auto& [number, listener] : listeners_) {
+        if (listener.thread_id == run->asked().thread_id) listener.announce();
+    }
+}
+
+std::shared_ptr<LiveRun> LiveRuns::begunAfter(const std::string& thread_id, std::uint64_t order) const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    const auto next = begun_.upper_bound({thread_id, order});
+    return next == begun_.end() || next->first.first != thread_id ? nullptr : next->second;
+}
+
+std::shared_ptr<LiveRun> LiveRuns::lastBegun(const std::string& thread_id) const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    const auto after = begun_.upper_bound({thread_id, UINT64_MAX});
+    if (after == begun_.begin() || std::prev(after)->first.first != thread_id) return {};
+    return std::prev(after)->second;
+}
+
+std::uint64_t LiveRuns::listen(const std::string& thread_id, std::function<void()> announce) {
+    const stategraph::detail::LockGuard lock(mutex_);
+    listeners_.emplace(++next_listener_, Listener{thread_id, std::move(announce)});
+    return next_listener_;
+}
+
+void LiveRuns::unlisten(std::uint64_t listener) {
+    const stategraph::detail::LockGuard lock(mutex_);
+    listeners_.erase(listener);
 }
 
 void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result,

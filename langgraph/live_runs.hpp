@@ -1,10 +1,12 @@
 #pragma once
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <stategraph/detail/mutex.hpp>
@@ -19,6 +21,9 @@ namespace stategraph::langgraph {
 /// Removes the thread of a run that has ended, if it was for this run alone: the log, and then the records. Errors: the
 /// saver's and the store's.
 void removeThreadOf(const Service& service, const RunRecord& run);
+/// Deletes a thread, its log first. Errors: ApiError (409) if it has a run that has not ended; the saver's and the
+/// store's.
+void removeThread(Service& service, const ThreadRecord& thread);
 
 /// The runs of this process: those of each thread one after the other, in the order of creation, and the newest that
 /// have ended. While a thread has runs here, this process holds it (BaseCheckpointSaver::tryHold), so that no other
@@ -38,6 +43,13 @@ public:
 
     /// Null: it is not of this process, or was forgotten.
     std::shared_ptr<LiveRun> find(const std::string& run_id) const;
+    /// The run of a thread that began first after a place (LiveRun::order), of those that are not forgotten; null: none.
+    std::shared_ptr<LiveRun> begunAfter(const std::string& thread_id, std::uint64_t order) const;
+    /// The run of a thread that began last; null: none, or it was forgotten.
+    std::shared_ptr<LiveRun> lastBegun(const std::string& thread_id) const;
+    /// Calls `announce` each time that a run of a thread begins, until `unlisten`. It must neither throw nor block.
+    std::uint64_t listen(const std::string& thread_id, std::function<void()> announce);
+    void unlisten(std::uint64_t listener);
     /// Those of a thread that have not ended, in their order.
     std::vector<std::shared_ptr<LiveRun>> ofThread(const std::string& thread_id) const;
     /// Whether a thread has runs that have not ended, here or on another server. If that server is gone, this one goes
@@ -75,6 +87,7 @@ private:
     std::shared_ptr<LiveRun> nextOf(const std::string& thread_id, Line& line) SG_REQUIRES(mutex_);
     void storeEnd(const LiveRun& run, const RunRecord& ended, const std::string& result, bool is_rolled_back) noexcept;
     void remember(const std::shared_ptr<LiveRun>& run) SG_REQUIRES(mutex_);
+    void noteBegin(const std::shared_ptr<LiveRun>& run) SG_REQUIRES(mutex_);
 
     Service& service_;                      // owns this
     stategraph::detail::Mutex hold_mutex_;  // is had while threads are held and given back
@@ -86,6 +99,15 @@ private:
     bool awaits_place_ SG_GUARDED_BY(mutex_) = false;                     // the server calls when there is one
     std::map<std::string, std::shared_ptr<LiveRun>> runs_ SG_GUARDED_BY(mutex_);
     std::deque<std::shared_ptr<LiveRun>> ended_ SG_GUARDED_BY(mutex_);  // the oldest first
+    using Begun = std::map<std::pair<std::string, std::uint64_t>, std::shared_ptr<LiveRun>>;
+    Begun begun_ SG_GUARDED_BY(mutex_);  // by thread and order: those of runs_ that have begun
+    std::uint64_t newest_order_ SG_GUARDED_BY(mutex_) = 0;
+    struct Listener {
+        std::string thread_id;
+        std::function<void()> announce;
+    };
+    std::map<std::uint64_t, Listener> listeners_ SG_GUARDED_BY(mutex_);
+    std::uint64_t next_listener_ SG_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace stategraph::langgraph

@@ -84,7 +84,10 @@ ThreadRecord threadOf(const StoreItem& item) {
             .owner = in.text("owner"),
             .metadata = in.object("metadata"),
             .config = in.object("config"),
-            .is_temporary = in.flag("temporary")};
+            .is_temporary = in.flag("temporary"),
+            .ttl = std::chrono::milliseconds(in.number("ttl_ms")),
+            .keeps_latest = in.flag("keeps_latest"),
+            .expires_at = in.text("expires_at")};
 }
 
 RunRecord runOf(const StoreItem& item) {
@@ -134,13 +137,15 @@ std::string ThreadRecord::graphId() const {
 }
 
 ApiRecords::Batch& ApiRecords::Batch::put(const ThreadRecord& thread) {
-    ops_.push_back(putOp(threadsNs(), thread.thread_id,
-                         {{"created_at", thread.created_at},
-                          {"updated_at", thread.updated_at},
-                          {"owner", thread.owner},
-                          {"metadata", thread.metadata},
-                          {"config", thread.config},
-                          {"temporary", thread.is_temporary}}));
+    json::object kept{{"created_at", thread.created_at}, {"updated_at", thread.updated_at},
+                      {"owner", thread.owner},           {"metadata", thread.metadata},
+                      {"config", thread.config},         {"temporary", thread.is_temporary}};
+    if (thread.ttl.count() > 0) {
+        kept["ttl_ms"] = thread.ttl.count();
+        kept["keeps_latest"] = thread.keeps_latest;
+        kept["expires_at"] = thread.expires_at;
+    }
+    ops_.push_back(putOp(threadsNs(), thread.thread_id, kept));
     return *this;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -26,6 +27,10 @@ struct ThreadRecord {
     boost::json::object metadata = {};
     boost::json::object config = {};
     bool is_temporary = false;  // it is deleted when its run ends
+    /// How long it stays after its last change; 0: for ever.
+    std::chrono::milliseconds ttl{0};
+    bool keeps_latest = false;    // its newest checkpoint stays then
+    std::string expires_at = {};  // when it is looked at next; a change since then puts its end off
 
     /// The graph that its runs have; empty: none has run.
     std::string graphId() const;

@@ -54,8 +54,8 @@ serve::HandlerAnswer failed(const Service& service, std::string_view text) {
 }
 
 serve::HandlerAnswer answered(Service& service, std::string_view first, const serve::HandlerRequest& request) {
-    const std::array groups{metaRows(), assistantRows(), threadRows(),   stateRows(),
-                            runRows(),  storeRows(),     scheduleRows(), threadStreamRows()};
+    const std::array groups{metaRows(),  assistantRows(), threadRows(),       stateRows(),     runRows(),
+                            storeRows(), scheduleRows(),  threadStreamRows(), joinThreadRows()};
     std::string methods;
     for (const auto& rows : groups) {
         for (const Row& row : rows) {

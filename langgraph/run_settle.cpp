@@ -109,6 +109,26 @@ std::vector<LogMark> marksOf(const json::array& kept) {
     return marks;
 }
 
+/// Whether a run has an answer, and nothing else, for a question that an edit inside of its task has closed, so that it
+/// is yet to be asked again.
+bool isEarly(const ServedGraph& graph, const ThreadId& thread, const detail::RunStart& start,
+             const SnapshotData& head) {
+    if (!start.resume || start.update || !start.go_to.empty() || !head.interrupts().empty()) return false;
+    if (head.source == Source::update || head.source == Source::fork) return false;
+    return stategraph::detail::threadStatus(*graph.graph->core(), thread) == Status::edited;
+}
+
+// A coroutine keeps arguments that are passed by value as long as it runs.
+Task<RunOutcome> askThenAnswer(detail::Work ask, detail::Work answer, RunConfig config, StreamOptions options,
+                               serve::detail::TakeEvent take) {
+    Task<RunOutcome> first = ask(config, options, take);
+    RunOutcome outcome = co_await std::move(first);
+    if (outcome.status != Status::interrupted || outcome.interrupts.size() != 1) co_return outcome;
+    Task<RunOutcome> second = answer(std::move(config), options, std::move(take));
+    RunOutcome answered = co_await std::move(second);
+    co_return answered;
+}
+
 Settled resumed(const ServedGraph& graph, RunConfig& config) {
     config.checkpoint_id = {};
     config.checkpoint_ns = {};
@@ -129,22 +149,31 @@ void takeBack(const Service& service, const ServedGraph& graph, const RunRecord&
                                 .on_busy = on_busy});
 }
 
-void noteStart(const Service& service, LiveRun& run) {
+detail::Work noteStart(const Service& service, LiveRun& run, detail::Work work) {
     const RunRecord& asked = run.asked();
     const ServedGraph& graph = run.graph();
     const detail::RunStart start = startOf(graph, asked);
-    if (start.input) return;
+    if (start.input) return work;
     // A run that another process has left has perhaps stored something since it noted this.
     json::array before = asked.before;
     if (before.empty()) before = toJson(markThread(graph.saver(), asked.thread_id));
     std::vector<std::string> questions;
-    if ((start.resume || start.answers) && !asked.kwargs.contains("checkpoint_id"))
-        questions = questionsFor(start, graph.graph->state({.thread_id = ThreadId(asked.thread_id)}, false));
+    bool is_early = false;
+    if ((start.resume || start.answers) && !asked.kwargs.contains("checkpoint_id")) {
+        const SnapshotData head = graph.graph->state({.thread_id = ThreadId(asked.thread_id)}, false);
+        questions = questionsFor(start, head);
+        is_early = isEarly(graph, ThreadId(asked.thread_id), start, head);
+    }
     service.records.editOpenRun(asked.thread_id, asked.run_id, [&](RunRecord& stored) {
         stored.questions = std::move(questions);
         stored.before = before;
     });
     run.note(std::move(before));
+    if (!is_early) return work;
+    return [ask = graph.graph->prepare({}), answer = std::move(work)](RunConfig config, StreamOptions options,
+                                                                      serve::detail::TakeEvent take) {
+        return askThenAnswer(ask, answer, std::move(config), options, std::move(take));
+    };
 }
 
 Settled settle(const Service& service, LiveRun& live, RunConfig& config) {
@@ -157,8 +186,7 @@ Settled settle(const Service& service, LiveRun& live, RunConfig& config) {
         if (hasCheckpoint(graph, run)) return {.status = "success"};  // others have continued the thread since it ended
         detail::RunStart start = startOf(graph, run);
         if (run.questions.empty()) {
-            noteStart(service, live);
-            return {.work = graph.graph->prepare(std::move(start))};
+            return {.work = noteStart(service, live, graph.graph->prepare(std::move(start)))};
         }
         // Answers are stored with the checkpoint that waits for them, before the run that they resume makes one.
         if (const std::vector<std::string> open = openOf(run.questions, head); !open.empty()) {

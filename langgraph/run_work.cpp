@@ -125,11 +125,11 @@ Task<> drive(std::shared_ptr<Service> service, std::shared_ptr<LiveRun> run, Run
     try {
         run->feed().add("metadata", stategraph::detail::jsonText(
                                         json::object{{"run_id", asked.run_id}, {"attempt", asked.attempt}}));
-        Settled settled{.work = run->work()};
+        Settled settled;
         if (run->isLeftOver()) {
             settled = settle(*service, *run, config);
         } else {
-            noteStart(*service, *run);
+            settled.work = noteStart(*service, *run, run->work());
         }
         const std::shared_ptr<ThreadEvents> thread_events = run->threadEvents();
         if (!settled.work) {

@@ -14,6 +14,7 @@
 #include "langgraph/cron_expression.hpp"
 #include "langgraph/run_begin.hpp"
 #include "langgraph/run_request.hpp"
+#include "langgraph/thread_expiry.hpp"
 #include "langgraph/time_zone.hpp"
 
 namespace stategraph::langgraph {
@@ -80,10 +81,10 @@ void Schedules::look(Clock::Time expected) noexcept {
     for (bool is_done = false; !is_done;) {
         Clock::Time next = service_.clock->now() + look_interval;
         try {
-            next = std::min(next, runDue());
+            next = std::min({next, runDue(), endExpired(service_)});
         } catch (const std::exception& why) {  // the store may work again in a minute
             if (const serve::ErrorText told = service_.errorTexts({}, {}))
-                (void)told("The schedules could not be read", why.what());
+                (void)told("What is due could not be read", why.what());
         }
         {
             const stategraph::detail::LockGuard lock(mutex_);

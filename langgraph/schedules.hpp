@@ -21,7 +21,7 @@ boost::json::object requestOf(const ScheduleRecord& schedule);
 
 /// Begins the runs of schedules when they are due. A due time that passed while no server ran is due once, when one
 /// begins. The run is stored in one write with the schedule's next time, which only the first of several servers makes.
-/// Safe from any thread.
+/// Threads whose time is over are ended on the same occasions (thread_expiry.hpp). Safe from any thread.
 class Schedules {
 public:
     explicit Schedules(Service& service);
@@ -29,7 +29,7 @@ public:
     /// Looks for what is due, and from then on at each time when something may be, and once a minute, because
     /// another server may have added schedules.
     void begin();
-    /// A schedule is due at this time.
+    /// A schedule is due at this time, or the time of a thread is over.
     void expect(Clock::Time at);
     const ScheduleRecords& records() const noexcept { return records_; }
 

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include <stategraph/detail/json_reading.hpp>
+#include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
 #include "langgraph/assistants.hpp"
@@ -69,6 +70,15 @@ void addSubgraphs(const MessageChannels& graphs, const GraphDescription& outer, 
 }
 
 }  // namespace
+
+detail::AnyGraph::AnyGraph(GraphOptions options) : options_(std::move(options)) {
+    if (options_.state_schema.empty()) return;
+    const stategraph::detail::JsonRead read = stategraph::detail::readJson(options_.state_schema, 64);
+    const json::object* const schema = read.error ? nullptr : read.value.if_object();
+    const json::value* const properties = schema != nullptr ? schema->if_contains("properties") : nullptr;
+    if (properties == nullptr || !properties->is_object())
+        throw InvalidArgumentError("GraphOptions::state_schema must be a JSON object with an object \"properties\"");
+}
 
 json::object subgraphsJson(const ServedGraph& graph, const std::string& only, bool recurses) {
     json::object all;

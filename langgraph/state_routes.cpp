@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "langgraph/live_runs.hpp"
 #include "langgraph/run_request.hpp"
 #include "langgraph/state_json.hpp"
+#include "src/history/edit_kind.hpp"
 
 // States and histories of threads, read and written.
 namespace stategraph::langgraph {
@@ -90,7 +92,7 @@ serve::HandlerAnswer getStateAtCheckpoint(const Call& call) {
 std::vector<detail::StateEdit> editsIn(const Body& body, const ServedGraph& graph, bool is_inside) {
     const std::optional<std::string> as_node = body.text("as_node");
     const json::value* const values = body.find("values");
-    if (values == nullptr) return {{.as_node = as_node.value_or(COPY)}};
+    if (values == nullptr) return {{.as_node = as_node.value_or(engine::edit_again)}};
     std::vector<detail::StateEdit> edits;
     const auto add = [&](const json::value& each) {
         detail::StateEdit edit{.as_node = as_node};
@@ -130,6 +132,20 @@ serve::HandlerAnswer updateState(const Call& call) {
     return answerOf(json::object{{"checkpoint", std::move(checkpoint)}});
 }
 
+/// Changes the metadata of a thread, as `PATCH /threads/ID` does; clients get no body.
+serve::HandlerAnswer patchState(const Call& call) {
+    call.countStored();
+    const Body body = call.body();
+    if (!body.has("metadata")) body.refuse("metadata", "is required");
+    const json::object metadata = body.object("metadata");
+    const auto changed = call.service().records.editThread(call.thread().thread_id, [&](ThreadRecord& thread) {
+        thread.metadata = merged(std::move(thread.metadata), metadata);
+        thread.updated_at = now();
+    });
+    if (!changed) throw NotFound("Thread with ID " + call.id(0) + " not found");
+    return noContent();
+}
+
 /// A checkpoint as clients name it: an id, or an object that has one.
 CheckpointId checkpointIn(const Body& body, std::string_view name) {
     std::optional<std::string> id;
@@ -153,8 +169,16 @@ serve::HandlerAnswer historyOf(const Call& call, const Body& body) {
     for (const auto& each : body.object("metadata"))
         options.filter.push_back({std::string(each.key()), Value(each.value())});
     Config config{.thread_id = thread.thread_id};
-    if (const std::optional<Body> checkpoint = body.body("checkpoint"))
+    CheckpointId only;  // the one that is asked for
+    if (const std::optional<Body> checkpoint = body.body("checkpoint")) {
         config.checkpoint_ns = checkpoint->text("checkpoint_ns", "");
+        if (!checkpoint->text("checkpoint_id", "").empty()) only = checkpointIn(body, "checkpoint");
+    }
+    if (only) {
+        options.limit = 1;
+        const CheckpointId after(only.high() + (only.low() == UINT64_MAX ? 1 : 0), only.low() + 1);
+        if (!options.before || after < options.before) options.before = after;
+    }
     json::array list;
     const ServedGraph* const graph = call.graphOf(thread);
     if (graph == nullptr) return answerOf(std::move(list));
@@ -163,6 +187,7 @@ serve::HandlerAnswer historyOf(const Call& call, const Body& body) {
     const std::vector<std::string> select = body.texts("select");
     std::size_t bytes = 0;
     graph->graph->history(config, options, [&](const SnapshotData& each) {
+        if (only && each.config.checkpoint_id != only) return false;
         list.push_back(selected(stateJson(each, shown, around), select));
         bytes += each.values_as_cbor.bytes().size();
         return bytes <= values_bytes_max;
@@ -186,6 +211,7 @@ std::span<const Row> stateRows() {
     static constexpr Row rows[] = {
         {"GET", "/threads/:id/state", &getState},
         {"POST", "/threads/:id/state", &updateState},
+        {"PATCH", "/threads/:id/state", &patchState},
         {"POST", "/threads/:id/state/checkpoint", &getStateAtCheckpoint},
         {"GET", "/threads/:id/state/:id", &getStateAtId},
         {"GET", "/threads/:id/history", &getHistory},

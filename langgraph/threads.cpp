@@ -6,7 +6,6 @@
 
 #include <boost/json.hpp>
 
-#include <stategraph/delete_thread.hpp>
 #include <stategraph/json.hpp>
 
 #include "langgraph/api_error.hpp"
@@ -14,6 +13,8 @@
 #include "langgraph/identifiers.hpp"
 #include "langgraph/live_runs.hpp"
 #include "langgraph/run_request.hpp"
+#include "langgraph/schedules.hpp"
+#include "langgraph/thread_expiry.hpp"
 #include "langgraph/thread_view.hpp"
 
 // Threads: made, read, changed, copied and deleted. thread_search.cpp finds them.
@@ -53,13 +54,18 @@ std::vector<std::vector<detail::StateEdit>> editsIn(const json::value& superstep
     return all;
 }
 
+/// Has the end of a thread noticed when its time is over.
+void expectEnd(const Call& call, const ThreadRecord& thread) {
+    if (thread.ttl.count() > 0) call.service().schedules->expect(timeOf(thread.expires_at));
+}
+
 /// Stores a new thread, and the states with which it begins. Returns false if there is a thread of its id.
-bool add(const Call& call, const ThreadRecord& thread, const json::value* supersteps) {
-    if (supersteps == nullptr) return call.service().records.addThread(thread);
+bool add(const Call& call, const ThreadRecord& thread, const json::value* supersteps, const ApiRecords::Batch& more) {
+    if (supersteps == nullptr) return call.service().records.addThread(thread, more);
     const ServedGraph* const graph = call.graphOf(thread);
     if (graph == nullptr) throw InvalidRequest("supersteps: metadata.graph_id must name the graph of the thread");
     const auto edits = editsIn(*supersteps, *graph);
-    if (!call.service().records.addThread(thread)) return false;
+    if (!call.service().records.addThread(thread, more)) return false;
     if (edits.empty()) return true;
     try {
         (void)graph->graph->edit({.thread_id = ThreadId(thread.thread_id)}, edits);
@@ -80,46 +86,56 @@ serve::HandlerAnswer createThread(const Call& call) {
     ThreadRecord thread{
         .thread_id = given.value_or(newId()), .created_at = now(), .owner = owner, .metadata = body.object("metadata")};
     thread.updated_at = thread.created_at;
+    const ApiRecords::Batch time = readTtl(body, service.clock->now(), thread);
+    const auto is_added = [&] {
+        if (!add(call, thread, body.find("supersteps"), time)) return false;
+        expectEnd(call, thread);
+        return true;
+    };
     if (!given) {
-        (void)add(call, thread, body.find("supersteps"));
+        (void)is_added();
         return answerOf(threadJson(service, thread));
     }
     const auto existing = service.records.thread(*given);
     const bool is_free = !existing && !call.isAnothers(*given);
-    if (is_free && add(call, thread, body.find("supersteps"))) return answerOf(threadJson(service, thread));
+    if (is_free && is_added()) return answerOf(threadJson(service, thread));
     // Another request may have made it meanwhile.
     const auto other = existing ? existing : service.records.thread(*given);
     if (!other || if_exists == "raise" || other->owner != owner) throw ApiError(409, "Thread already exists");
     return answerOf(threadJson(service, *other));
 }
 
-serve::HandlerAnswer getThread(const Call& call) { return answerOf(threadJson(call.service(), call.thread())); }
+serve::HandlerAnswer getThread(const Call& call) {
+    const ThreadRecord thread = call.thread();
+    json::object shown = threadJson(call.service(), thread);
+    const std::vector<std::string> include = call.parameters("include");
+    if (std::ranges::find(include, "ttl") != include.end()) shown["ttl"] = ttlJson(thread);
+    return answerOf(shown);
+}
 
 serve::HandlerAnswer patchThread(const Call& call) {
     call.countStored();
     const Body body = call.body();
     const json::object metadata = body.object("metadata");
-    (void)call.thread();
-    const auto changed = call.service().records.editThread(call.id(0), [&](ThreadRecord& thread) {
+    ThreadRecord timed = call.thread();
+    const ApiRecords::Batch time = readTtl(body, call.service().clock->now(), timed);
+    const auto change = [&](ThreadRecord& thread) {
         thread.metadata = merged(std::move(thread.metadata), metadata);
         thread.updated_at = now();
-    });
+        if (!body.has("ttl")) return;
+        thread.ttl = timed.ttl;
+        thread.keeps_latest = timed.keeps_latest;
+        thread.expires_at = timed.expires_at;
+    };
+    const auto changed = call.service().records.editThread(call.id(0), change, time);
     if (!changed) throw NotFound("Thread with ID " + call.id(0) + " not found");
+    expectEnd(call, *changed);
     if (call.request().request.header("Prefer").find("return=minimal") != std::string_view::npos) return noContent();
     return answerOf(threadJson(call.service(), *changed));
 }
 
-void removeThread(const Call& call, const ThreadRecord& thread) {
-    if (call.service().runs->isBusy(thread.thread_id))
-        throw ApiError(409, "Thread is busy; cancel its runs before you delete it");
-    if (const ServedGraph* const graph = call.service().graph(thread.graphId()))
-        deleteWholeThread(graph->saver(), thread.thread_id);
-    call.service().records.removeThread(thread.thread_id);
-    call.service().thread_feeds->forget(thread.owner, thread.thread_id);
-}
-
 serve::HandlerAnswer deleteThread(const Call& call) {
-    removeThread(call, call.thread());
+    removeThread(call.service(), call.thread());
     return noContent();
 }
 
@@ -133,7 +149,9 @@ serve::HandlerAnswer copyThread(const Call& call) {
     to.updated_at = to.created_at;
     to.metadata["thread_id"] = to.thread_id;
     if (const ServedGraph* const graph = call.graphOf(from)) graph->saver().copyThread(from.thread_id, to.thread_id);
-    call.service().records.store(ApiRecords::Batch().put(to));
+    const ApiRecords::Batch time = beginTtl(call.service().clock->now(), to);
+    call.service().records.store(ApiRecords::Batch(time).put(to));
+    expectEnd(call, to);
     return answerOf(threadJson(call.service(), to));
 }
 
@@ -144,7 +162,7 @@ serve::HandlerAnswer pruneThreads(const Call& call) {
     for (const std::string& each : body.texts("thread_ids")) {
         const ThreadRecord thread = call.thread(each);
         if (deletes) {
-            removeThread(call, thread);
+            removeThread(call.service(), thread);
         } else if (const ServedGraph* const graph = call.graphOf(thread)) {
             (void)graph->saver().prune({.thread_id = thread.thread_id, .keep_last = 1});
         }

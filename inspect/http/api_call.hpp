@@ -47,6 +47,10 @@ serve::HandlerAnswer json(const View& view) {
 /// Larger threads are neither exported nor copied into memory for a page.
 constexpr std::size_t page_thread_bytes_max = std::size_t{256} << 20U;
 
+/// What one search for a step may read: entries of the log, and bytes of states, beyond which the client asks on.
+constexpr std::size_t first_step_entries_max = 50'000;
+constexpr std::size_t first_step_bytes_max = std::size_t{16} << 20U;
+
 struct ApiRow {
     enum class Needs : std::uint8_t { nothing, write, graph };
     std::string_view method;

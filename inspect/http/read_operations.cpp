@@ -348,8 +348,12 @@ serve::HandlerAnswer firstStep(ApiCall& call) {
     if (!call.api.redaction().isEmpty())
         throw Refused{403, "a condition could tell what is redacted here; use 'stategraph find' on the store"};
     const Condition condition(call.text("condition"));
-    FirstStepSearch search =
-        findFirstStep(call.api.saver(), existing(call), condition, call.number("limit", 1000, 1, 10'000));
+    const FirstStepLimits limits{.checkpoints = call.number("limit", 1000, 1, 10'000),
+                                 .entries = first_step_entries_max,
+                                 .states_bytes = first_step_bytes_max};
+    const std::string from = call.text("from");
+    FirstStepSearch search = findFirstStep(call.api.saver(), existing(call), condition, limits,
+                                           from.empty() ? CheckpointId() : CheckpointId(from));
     if (search.found) {  // the checkpoint's pages have the values
         search.found->values.clear();
         search.found->before.clear();

@@ -11,6 +11,7 @@ EditKind kindOf(const std::vector<StateEdit>& edits, bool is_inner) {
         if (*edit.as_node == END) kind = EditKind::end;
         if (*edit.as_node == INPUT) kind = EditKind::input;
         if (*edit.as_node == COPY) kind = EditKind::copy;
+        if (*edit.as_node == edit_again) kind = EditKind::again;
     }
     const bool is_alone = edits.size() == 1 && edits.front().go_to.empty();
     if (kind == EditKind::end && (!is_alone || !edits.front().writes.empty())) {
@@ -21,6 +22,9 @@ EditKind kindOf(const std::vector<StateEdit>& edits, bool is_inner) {
         throw InvalidUpdateError(
             "as_node COPY creates the same checkpoint once more, and can neither write nor lead anywhere nor be "
             "combined with other edits; edit the copy in a superstep after it");
+    }
+    if (kind == EditKind::again && (!is_alone || !edits.front().writes.empty())) {
+        throw InvalidUpdateError("an edit without values and without as_node must be the only one of its superstep");
     }
     if (kind == EditKind::input && (!is_alone || edits.front().writes.empty())) {
         throw InvalidUpdateError(

@@ -41,9 +41,13 @@ Config Editor::apply(std::vector<StateEdit>& edits, bool shows) {
     load();
     if (guard_ != nullptr) checkIsAsGiven();
     if (kind == EditKind::copy) return commitCopy();
+    if (kind == EditKind::again) return commit({});
     if (latest_ && loaded_) applyUnfinished();
     if (kind == EditKind::input) return commitInput(edits.front().writes);
-    if (kind == EditKind::end) return commitEnd();
+    if (kind == EditKind::end) {
+        if (loaded_) metadata_ = loaded_->commit.metadata;  // the thread ends as what it was
+        return commitEnd();
+    }
     resolve(edits);
     return commitEdits(edits);
 }

@@ -1,4 +1,5 @@
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <sstream>
@@ -12,9 +13,11 @@
 #include <stategraph/inspect/command.hpp>
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/stategraph.hpp>
+#include <stategraph/timeline.hpp>
 #include <stategraph/value.hpp>
 
 #include "inspect/condition.hpp"
+#include "inspect/first_step.hpp"
 #include "tests/inspect/inspected_api.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/savers.hpp"
@@ -232,6 +235,33 @@ TEST_CASE("find looks at no more checkpoints than its limit, and says so") {
     CHECK(conditions::find(saver, {"account", "total < 0", "--limit", "100001"}).exit == Exit::usage);
 }
 
+TEST_CASE("a search for a step reads no more of the log and of states than it may, and goes on where it ended") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    conditions::run(saver);
+    const auto newest = sg::readTimeline(*saver, {.thread_id = "account"}, {.limit = 1}).front().id;
+    const sg::Config at{.thread_id = "account", .checkpoint_id = newest};
+    const Condition negative("total < 0");
+    const auto whole = sg::inspect::findFirstStep(*saver, at, negative, {});
+    REQUIRE(whole.found);
+    CHECK_FALSE(whole.more);
+    std::uint64_t looked_at = 0;
+    sg::inspect::FirstStepSearch part;
+    sg::CheckpointId from;
+    do {
+        part = sg::inspect::findFirstStep(*saver, at, negative, {.states_bytes = 0}, from);
+        CHECK(part.looked_at == 1);
+        looked_at += part.looked_at;
+        from = part.more ? sg::CheckpointId(*part.more) : sg::CheckpointId();
+    } while (part.more);
+    CHECK(looked_at == whole.looked_at);
+    REQUIRE(part.found);
+    CHECK(part.found->checkpoint_id == whole.found->checkpoint_id);
+    CHECK(part.found->ran == std::vector<std::string>{"spend"});
+    const auto cut = sg::inspect::findFirstStep(*saver, at, negative, {.entries = 0});
+    CHECK(cut.is_cut);
+    CHECK(cut.looked_at == 1);
+}
+
 TEST_CASE("find is also an operation of the interface, and is refused where values are hidden") {
     inspected_api::Store store;
     const auto first = [](const std::string& condition) {
@@ -243,6 +273,7 @@ TEST_CASE("find is also an operation of the interface, and is refused where valu
     CHECK(store.ok(first("total > 100")).as_object().at("found").is_null());
     CHECK_THROWS_AS(store.get(first("total >")), sg::InvalidArgumentError);  // a client gets 400
     CHECK_THROWS_AS(store.get(first("")), sg::InvalidArgumentError);
+    CHECK(found.as_object().at("more").is_null());
     inspected_api::Store hidden({.redact = {"topic"}});
     CHECK(hidden.get(first("total > 0")).status == 403);
 }

@@ -84,6 +84,10 @@ json::object withDifferences(const json::object& scenario, const json::array& di
     json::array& steps = changed.at("steps").as_array();
     for (const json::value& each : differences) {
         const json::object& difference = each.as_object();
+        if (difference.contains("in") && difference.at("in") == json::value("result")) {
+            Change(difference).apply(changed.at("result"));
+            continue;
+        }
         const json::value* const step = difference.if_contains("step");
         const auto number = step != nullptr && step->is_int64() ? step->get_int64() : 0;
         const bool exists = number >= 1 && number <= static_cast<std::int64_t>(steps.size());

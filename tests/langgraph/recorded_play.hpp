@@ -4,19 +4,41 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <doctest/doctest.h>
 #include <boost/json.hpp>
 
+#include <stategraph/error.hpp>
 #include <stategraph/langgraph/api.hpp>
+#include <stategraph/langgraph/webhook_sender.hpp>
 
 #include "tests/langgraph/player.hpp"
 #include "tests/langgraph/player_differences.hpp"
+#include "tests/langgraph/player_http.hpp"
 #include "tests/langgraph/recorded_scenarios.hpp"
 #include "tests/langgraph/server/served_graphs.hpp"
 
 // Plays the conversations that were recorded with LangGraph's server against this one.
 namespace langgraph_tests {
+
+/// Makes webhooks' calls to this machine as they are; stategraph/langgraph/webhooks.hpp has the checks and signatures.
+class PlainSender final : public stategraph::langgraph::WebhookSender {
+public:
+    void check(const std::string& url) const override {
+        if (!url.starts_with(local)) throw stategraph::InvalidArgumentError("only this machine is called");
+    }
+    stategraph::Task<int> send(stategraph::langgraph::Webhook call) override {
+        const std::string address = call.url.substr(local.size());
+        const std::size_t slash = address.find('/');
+        player::Exchange exchange(static_cast<unsigned short>(std::stoi(address)),
+                                  {.method = "POST", .path = address.substr(slash), .body = call.body});
+        co_return exchange.wait(std::chrono::minutes(5)).status;
+    }
+
+private:
+    static constexpr std::string_view local = "http://127.0.0.1:";
+};
 
 /// Plays a scenario, slower as long as its outcome may depend on the time.
 inline std::string played(const boost::json::object& scenario, const described::Surroundings& surroundings) {
@@ -27,8 +49,9 @@ inline std::string played(const boost::json::object& scenario, const described::
                                           .write_timeout = std::chrono::minutes(5)});
         described::Surroundings slowed = surroundings;
         slowed.slower = slower;
-        stategraph::langgraph::serve(server, described::served(recorded::graphs(), slowed),
-                                     {.store = surroundings.store, .can_truncate = true});
+        stategraph::langgraph::serve(
+            server, described::served(recorded::graphs(), slowed),
+            {.store = surroundings.store, .webhooks = std::make_shared<PlainSender>(), .can_truncate = true});
         fault = player::play(scenario, {.port = server.port(), .slower = slower});
         if (fault.empty() || !player::takesTime(scenario)) break;
     }

@@ -21,7 +21,7 @@ namespace lg = stategraph::langgraph;
 std::set<std::string> routesOfCode() {
     std::set<std::string> routes;
     for (const auto& rows : {lg::metaRows(), lg::assistantRows(), lg::threadRows(), lg::stateRows(), lg::runRows(),
-                             lg::storeRows(), lg::scheduleRows(), lg::threadStreamRows()}) {
+                             lg::storeRows(), lg::scheduleRows(), lg::threadStreamRows(), lg::joinThreadRows()}) {
         for (const lg::Row& row : rows) routes.insert(std::string(row.method) + " " + std::string(row.target));
     }
     return routes;

@@ -48,6 +48,7 @@ public:
         };
         helper_ = std::make_unique<agent::Agent>(
             agent::Options{.model = model::scripted(answer), .tools = {tool}, .compile = stored(saver)});
+        server_.add("g", serve::endpoint(helper_->graph()));
         server_.add("a", serve::endpoint(*helper_, {.protocols = {serve::uiMessages(), serve::ownEvents()}}));
     }
     ~Desk() { gate.open(); }
@@ -203,4 +204,16 @@ TEST_CASE("the thread that keeps what was sent is no client's, and another user'
     const Desk open;
     CHECK(client::get(open.port(), "/a/inbox%20t/state").status == 404);
     CHECK(client::post(open.port(), "/a/inbox%20t/start", R"({"text":"x"})").status == 404);
+}
+
+TEST_CASE("the thread that keeps what was sent is no client's at another endpoint of the same saver either") {
+    Desk desk;
+    client::Connection first(desk.port());
+    desk.begin(first, "work");
+    CHECK(desk.post(Desk::chat("m2", "wait", "steer")).status == 202);
+    CHECK(client::get(desk.port(), "/g/t/state").status == 200);
+    CHECK(client::get(desk.port(), "/g/inbox%20t/state").status == 404);
+    CHECK(client::post(desk.port(), "/g/inbox%20t/start", R"({"input":{}})").status == 404);
+    desk.gate.open();
+    CHECK(Desk::written(Desk::rest(first)) == "echo of wait");
 }

@@ -56,6 +56,10 @@ struct GraphOptions {
     /// What runs begin with: limits, metadata, context. A request sets thread, breakpoints and durability, and may set
     /// the recursion limit.
     RunConfig config = {};
+    /// The JSON Schema of a JsonState, an object with `properties`: what clients see of the types of its channels, which
+    /// otherwise have those that their reducers say. Values are not checked against it. Empty for graphs of C++ types,
+    /// whose schemas are made of them.
+    std::string state_schema = {};
 };
 
 /// Reads `context` of a request as a T, which nodes then see as `runtime.context<T>()`; a value that does not fit is
@@ -84,7 +88,8 @@ struct StateEdit {
 /// A graph without its types. Its methods are called from several threads at once.
 class AnyGraph {
 public:
-    explicit AnyGraph(GraphOptions options) : options_(std::move(options)) {}
+    /// Errors: InvalidArgumentError for a state_schema that is no object with `properties`.
+    explicit AnyGraph(GraphOptions options);
     virtual ~AnyGraph() = default;
 
     const GraphOptions& options() const noexcept { return options_; }
@@ -145,12 +150,15 @@ public:
         }
         return graph_.bulkUpdateState(config, updates);
     }
-    std::string stateSchema() const override { return serve::detail::stateSchemaOf<Output>(); }
-    std::string inputSchema() const override {
-        return serve::detail::schemaOfUpdate(serve::detail::stateSchemaOf<Input>());
-    }
+    std::string stateSchema() const override { return schemaOf<Output>(); }
+    std::string inputSchema() const override { return serve::detail::schemaOfUpdate(schemaOf<Input>()); }
 
 private:
+    template <class T>
+    std::string schemaOf() const {
+        return options().state_schema.empty() ? serve::detail::stateSchemaOf<T>() : options().state_schema;
+    }
+
     CompiledGraph<S, Input, Output> graph_;
     std::shared_ptr<serve::Endpoint> endpoint_;
 };
@@ -160,7 +168,7 @@ private:
 /// A served graph, which `graph` makes.
 using Graph = detail::AnyGraph;
 
-/// Makes a served graph; include stategraph/json.hpp for a graph of JsonState.
+/// Makes a served graph; include stategraph/json.hpp for a graph of JsonState. Errors: those of AnyGraph's constructor.
 template <class S, class Input, class Output>
 std::shared_ptr<Graph> graph(const CompiledGraph<S, Input, Output>& compiled, GraphOptions options = {}) {
     return std::make_shared<detail::TypedGraph<S, Input, Output>>(compiled, std::move(options));

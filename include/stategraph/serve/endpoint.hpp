@@ -99,8 +99,10 @@ public:
     virtual void send(const ThreadId& thread, const Value& body, bool steers);
     /// Begins a turn with the messages that wait on a thread whose runs have ended; null if there are none.
     virtual Begin takeSent(const ThreadId& /*thread*/) { return {}; }
-    /// Whether the name is one that the endpoint's own threads have, and no client's.
-    virtual bool isReserved(const ThreadId& /*name*/) const { return false; }
+    /// Whether the name is one that threads of the library have, and no client's: by default "inbox " and the name of
+    /// another thread, which keeps messages that an agent's thread has yet to take. The endpoints of a server may share
+    /// a saver.
+    virtual bool isReserved(const ThreadId& name) const { return name.view().starts_with("inbox "); }
     /// Whether the state has a conversation, a channel "messages" of model::Message: `start` takes {"text"}, "files",
     /// "message_id" and "anew" too, and stores a message of a client's ID as "user-ID".
     virtual bool holdsMessages() const { return false; }

@@ -1,10 +1,40 @@
 #include "tests/langgraph/server/served_graphs.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace described {
+namespace {
+
+/// The schema of a channel of a kind, as the recorded server made it.
+json::object channelSchema(const std::string& kind) {
+    if (kind == "messages") return {{"description", "A list of chat messages"}};
+    json::object schema{{"$schema", "http://json-schema.org/draft-07/schema#"}};
+    const std::string type = kind.substr(std::min(kind.find(':'), kind.size() - 1) + 1);
+    if (kind == "sum") {
+        schema["type"] = "number";
+        schema["default"] = 0;
+    } else if (kind.starts_with("append:")) {
+        schema["type"] = "array";
+        schema["default"] = json::array();
+        schema["items"] = type == "any" ? json::object() : json::object{{"type", type}};
+    } else if (type != "any") {
+        schema["type"] = type == "list" ? "array" : type;
+    }
+    return schema;
+}
+
+std::string schemaOf(const json::value& graph) {
+    json::object properties;
+    for (const auto& channel : graph.at("channels").as_object())
+        properties[channel.key()] = channelSchema(json::value_to<std::string>(channel.value()));
+    return json::serialize(json::object{{"type", "object"}, {"properties", std::move(properties)}});
+}
+
+}  // namespace
 
 std::map<std::string, std::shared_ptr<sg::langgraph::Graph>> served(const json::object& graphs,
                                                                     const Surroundings& surroundings) {
@@ -20,7 +50,10 @@ std::map<std::string, std::shared_ptr<sg::langgraph::Graph>> served(const json::
         return sg::langgraph::ReportedError{.name = named->name(), .message = named->what()};
     };
     std::map<std::string, std::shared_ptr<sg::langgraph::Graph>> all;
-    for (auto& [name, app] : buildAll(graphs, surroundings)) all.emplace(name, sg::langgraph::graph(app, options));
+    for (auto& [name, app] : buildAll(graphs, surroundings)) {
+        options.state_schema = schemaOf(graphs.at(name));
+        all.emplace(name, sg::langgraph::graph(app, options));
+    }
     return all;
 }
 
