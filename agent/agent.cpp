@@ -153,6 +153,14 @@ Result<State> Agent::say(std::string text, const RunConfig& config) const {
     return graph_.invoke(said(std::move(text)), config);
 }
 
+Result<State> Agent::say(std::string text, const RunConfig& config,
+                         const std::function<void(std::string_view piece)>& take) const {
+    const auto hear = [&take](const StreamEvent& event) {
+        if (const auto piece = textIn(event)) take(*piece);
+    };
+    return graph_.stream(said(std::move(text)), config, {.modes = StreamMode::messages}, hear);
+}
+
 void Agent::send(const ThreadId& thread, std::string text, WhileRunning how) const {
     send(thread, model::user(std::move(text)), how);
 }

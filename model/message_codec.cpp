@@ -4,6 +4,7 @@
 #include <stategraph/model/message.hpp>
 
 #include "model/by_table.hpp"
+#include "model/usage_codec.hpp"
 
 // How messages are stored: the bytes that any struct with their tables has, written with few appends. A test compares
 // them.
@@ -17,12 +18,10 @@ using model::Part;
 using model::Role;
 using model::ToolCall;
 using model::ToolResult;
-using model::Usage;
 
 // The table of each struct has as many members as the function for it writes.
 static_assert(detail::TableLayout<ToolCall>::count == 4);
 static_assert(detail::TableLayout<ToolResult>::count == 4);
-static_assert(detail::TableLayout<Usage>::count == 5);
 static_assert(detail::TableLayout<model::Text>::count == 1);
 static_assert(detail::TableLayout<Message>::count == 7);
 
@@ -57,20 +56,6 @@ void writeResult(StagedEncoder& out, const ToolResult& result) {
     out.text(result.call_id);
     out.key("is_error");
     out.boolean(result.is_error);
-}
-
-void writeUsage(StagedEncoder& out, const Usage& usage) {
-    out.map(5);
-    out.key("input_tokens");
-    out.integer(usage.input_tokens);
-    out.key("cached_tokens");
-    out.integer(usage.cached_tokens);
-    out.key("output_tokens");
-    out.integer(usage.output_tokens);
-    out.key("reasoning_tokens");
-    out.integer(usage.reasoning_tokens);
-    out.key("cache_write_tokens");
-    out.integer(usage.cache_write_tokens);
 }
 
 void writePart(StagedEncoder& out, Encoder& encoder, const Part& part) {

@@ -68,7 +68,10 @@ void UsageByModel::add(const std::string& model, const Usage& usage) {
 
 UsageByModel operator+(UsageByModel a, const UsageByModel& b) {
     static_cast<Usage&>(a) = a.total() + b.total();
-    for (const auto& [model, usage] : b.models) a.models[model] = a.models[model] + usage;
+    for (const auto& [model, usage] : b.models) {
+        Usage& of_model = a.models[model];
+        of_model = of_model + usage;
+    }
     return a;
 }
 
@@ -108,7 +111,12 @@ const Price* priceOf(std::string_view model, const Prices& prices) {
 
 UsageByModel usageOf(const Reply& reply, const Model& model) {
     UsageByModel usage;
-    if (reply.message.usage) usage.add(reply.model.empty() ? model.name().model : reply.model, *reply.message.usage);
+    if (!reply.message.usage) return usage;
+    if (reply.model.empty()) {
+        usage.add(model.name().model, *reply.message.usage);
+    } else {
+        usage.add(reply.model, *reply.message.usage);
+    }
     return usage;
 }
 

@@ -143,6 +143,15 @@ void withMiddleware() {
     std::cout << careful.say("Who helps me?", {.thread_id = "ada"}).values.text() << "\n";
 }
 
+void hearsAnswers() {
+    const agent::Agent helper({.model = model::scripted({model::assistant("One word after the other.")})});
+    // [begin hear]
+    helper.say("How do you speak?", {.thread_id = "ada"},
+               [](std::string_view piece) { std::cout << piece << std::flush; });
+    std::cout << "\n";
+    // [end hear]
+}
+
 void accountOfAThread() {
     model::Message answer = model::assistant("It costs nothing to ask.");
     answer.usage = model::Usage{.input_tokens = 1000, .output_tokens = 200};
@@ -214,6 +223,7 @@ int main() {
     optionsOfProviders();
     toolsOfProviders();
     withMiddleware();
+    hearsAnswers();
     accountOfAThread();
     memoryOfUsers("a key");
     spansOfAgents();

@@ -1,4 +1,5 @@
 #include <stategraph/model/message.hpp>
+#include <stategraph/model/usage.hpp>
 
 #include <cstdint>
 #include <iterator>
@@ -12,7 +13,7 @@
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/support/sanitized.hpp"
 
-// Messages and calls have codecs of their own, whose bytes are those of any struct with the same table.
+// Messages, calls and tokens by model have codecs of their own, whose bytes are those of any struct with the same table.
 namespace stategraph::model {
 namespace {
 
@@ -64,6 +65,14 @@ Message messageOf(bytes::Random& random) {
     if (random.chance(2)) message.usage = {count(), count(), count(), count(), count()};
     message.id = textOf(random);
     return message;
+}
+
+UsageByModel usageOf(bytes::Random& random) {
+    const auto count = [&random] { return static_cast<std::int64_t>(random.below(1U << 17U)); };
+    UsageByModel usage;
+    for (std::size_t left = random.below(4); left > 0; --left)
+        usage.add(textOf(random), {count(), count(), count(), count(), count()});
+    return usage;
 }
 
 template <class T>
@@ -128,6 +137,7 @@ TEST_CASE("random messages are stored as structs with their tables are, and read
     for (std::size_t round = sanitized::some(3000); round > 0; --round) {
         checkStored(messageOf(random));
         checkStored(callOf(random));
+        checkStored(usageOf(random));
     }
 }
 

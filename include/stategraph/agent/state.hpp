@@ -11,6 +11,10 @@
 #include <stategraph/model/message.hpp>
 #include <stategraph/value.hpp>
 
+namespace stategraph {
+struct StreamEvent;
+}
+
 // The state of an agent's thread, its questions and their answers.
 namespace stategraph::agent {
 
@@ -130,6 +134,10 @@ struct Piece {
                                   field("provider", &Piece::provider, defaulted));
     }
 };
+
+/// Returns the text that an event of the stream's mode `messages` adds to an answer: that of a Piece, or of a whole
+/// answer that was not reported in pieces (ModelCall::is_held). None for every other event.
+std::optional<std::string> textIn(const StreamEvent& event);
 
 /// The answer to an ApprovalRequest.
 struct Decision {

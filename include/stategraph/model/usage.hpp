@@ -60,6 +60,19 @@ struct UsageByModel : Usage {
     friend bool operator==(const UsageByModel&, const UsageByModel&) = default;
 };
 
+}  // namespace stategraph::model
+
+namespace stategraph {
+// It is stored as any struct with a table is, but encoded at a lower cost.
+template <>
+struct Codec<model::UsageByModel> {
+    static void encode(Encoder& encoder, const model::UsageByModel& usage);
+    static void decode(Decoder& decoder, model::UsageByModel& usage);
+};
+}  // namespace stategraph
+
+namespace stategraph::model {
+
 /// An amount of money, in any currency, as a whole number of billionths. Sums of it are exact. Amounts of more than
 /// nine billion are the largest that there is.
 class Money {
