@@ -146,10 +146,14 @@ void PostgresConnection::connect() {
 std::string PostgresConnection::connectTo(std::size_t place) {
     const PostgresHosts::Host& host = (*settings_.hosts)[place];
     // What comes after the connection string counts instead of it, unless it is empty.
-    const char* const names[] = {"dbname", "host", "hostaddr", "port", "fallback_application_name", "client_encoding",
-                                 nullptr};
-    const char* const values[] = {settings_.conninfo.c_str(), host.host.c_str(), host.address.c_str(),
-                                  host.port.c_str(),          "stategraph",      "UTF8",
+    const char* const names[] = {"dbname",          "host", "hostaddr", "port", "fallback_application_name",
+                                 "client_encoding", nullptr};
+    const char* const values[] = {settings_.conninfo.c_str(),
+                                  host.host.c_str(),
+                                  host.address.c_str(),
+                                  host.port.c_str(),
+                                  "stategraph",
+                                  "UTF8",
                                   nullptr};
     deadline_ = Clock::now() + settings_.connect_timeout;
     ++round_trips_;
@@ -164,8 +168,7 @@ std::string PostgresConnection::connectTo(std::size_t place) {
         status = PQconnectPoll(connection_);
     }
     const std::string said = PQerrorMessage(connection_);
-    if (status == PGRES_POLLING_FAILED)
-        return said.substr(0, said.find_last_not_of('\n') + 1) + connectingAdvice(said);
+    if (status == PGRES_POLLING_FAILED) return said.substr(0, said.find_last_not_of('\n') + 1) + connectingAdvice(said);
     if (PQserverVersion(connection_) < 120000)
         return "its server has version " + std::to_string(PQserverVersion(connection_) / 10000) +
                "; use PostgreSQL 12 or newer";

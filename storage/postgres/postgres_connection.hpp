@@ -78,9 +78,9 @@ public:
     /// text.
     PostgresResult command(const std::string& sql, std::string_view work);
 
-    /// Returns when everything that other transactions have stored is as durable as a commit with synchronous_commit on:
-    /// on the server's disk, and on the standbys that it must wait for. After a crash, a server shows commits that no
-    /// standby has. Cost: a round trip, and a record in the server's log.
+    /// Returns when everything that other transactions have stored is as durable as a commit with synchronous_commit
+    /// on: on the server's disk, and on the standbys that it must wait for. After a crash, a server shows commits that
+    /// no standby has. Cost: a round trip, and a record in the server's log.
     void makeDurable(std::string_view work);
 
     /// Returns the texts of the notifications that have come. If there are none, waits for one, at most that long, and

@@ -20,8 +20,8 @@ CREATE TABLE {S}.starts (
 )";
 
 /// Notes that a holder or a worker has seen the server since its last start. If no thread was held then, nobody has to
-/// come back. Epochs continue far above the newest one: a standby that takes a server's place may not have the last ones
-/// that the server gave to holds, and must give none of them once more.
+/// come back. Epochs continue far above the newest one: a standby that takes a server's place may not have the last
+/// ones that the server gave to holds, and must give none of them once more.
 inline constexpr const char* postgres_note_start =
     "INSERT INTO {S}.starts AS s (started, seen) VALUES (pg_postmaster_start_time(), "
     "CASE WHEN EXISTS (SELECT FROM {S}.holds) THEN clock_timestamp() ELSE '-infinity' END) "

@@ -137,8 +137,7 @@ void checkEffects(const std::vector<Line>& acks, const std::vector<Line>& effect
         if (++counts[{line.thread, line.number}] == 2) findings.note("twice effects of " + line.what, line);
     }
     for (const Line& line : acks) {
-        if (line.what == "submit" && !counts.contains({line.thread, line.number}))
-            findings.note("lost effect", line);
+        if (line.what == "submit" && !counts.contains({line.thread, line.number})) findings.note("lost effect", line);
     }
 }
 

@@ -58,8 +58,7 @@ void submit(const std::atomic<bool>& is_ending, const std::shared_ptr<sg::Postgr
     repeat(is_ending, 25ms, "submit", [&](std::int64_t number) {
         const std::string graph = number % 2 == 0 ? "sync" : "async";
         const std::string thread = graph + "-work-" + std::to_string(number % threads_of_queue);
-        const sg::Value input =
-            sg::parseJson(R"({"step": 0, "number": )" + std::to_string(number) + "}");
+        const sg::Value input = sg::parseJson(R"({"step": 0, "number": )" + std::to_string(number) + "}");
         for (;;) {
             try {
                 (void)queue.submit(
@@ -78,11 +77,11 @@ void submit(const std::atomic<bool>& is_ending, const std::shared_ptr<sg::Postgr
 void store(const std::atomic<bool>& is_ending, const std::string& database, const Journal& acks,
            const std::string& what, bool sync) {
     const sg::PostgresSaverOptions limits = saverOptions();
-    sg::PostgresStore store(database, {},
-                            {.sync = sync, .statement_timeout = limits.statement_timeout,
-                             .reconnect_for = limits.reconnect_for});
+    sg::PostgresStore store(
+        database, {},
+        {.sync = sync, .statement_timeout = limits.statement_timeout, .reconnect_for = limits.reconnect_for});
     repeat(is_ending, 40ms, what.c_str(), [&](std::int64_t number) {
-        store.put({what}, std::to_string(number), sg::Value(number));
+        store.put({what}, std::to_string(number), sg::parseJson(R"({"number": )" + std::to_string(number) + "}"));
         acks.note(what, what, number);
     });
 }

@@ -34,9 +34,8 @@ public:
 
     void note(const std::string& what, const std::string& thread, std::int64_t number) const {
         const auto now = std::chrono::system_clock::now().time_since_epoch();
-        const std::string line =
-            std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) + " " + what + " " +
-            thread + " " + std::to_string(number) + "\n";
+        const std::string line = std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) +
+                                 " " + what + " " + thread + " " + std::to_string(number) + "\n";
         if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
             throw std::runtime_error("cannot write " + path_.string());
     }

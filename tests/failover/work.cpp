@@ -16,8 +16,7 @@ namespace failover {
 
 int work(const std::string& database, const std::string& folder, const std::string& name,
          const std::atomic<bool>& is_ending) {
-    const auto saver =
-        std::make_shared<sg::LeasedSaver>(std::make_shared<sg::PostgresSaver>(database, saverOptions()));
+    const auto saver = std::make_shared<sg::LeasedSaver>(std::make_shared<sg::PostgresSaver>(database, saverOptions()));
     const Journal effects(folder + "/effects");
     const auto say = [](const std::string& text) { std::cerr << text + "\n" << std::flush; };
     sg::Worker worker(saver, {.name = name,

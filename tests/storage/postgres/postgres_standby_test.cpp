@@ -52,7 +52,7 @@ private:
 
 /// A server whose commits with synchronous_commit=on wait for a standby that does not exist.
 struct Alone {
-    Server server{{"synchronous_standby_names = 'nobody'"}};
+    Server server{{"wal_level = replica", "max_wal_senders = 1", "synchronous_standby_names = 'nobody'"}};
     Schema schema{server.conninfo() + " options='-c synchronous_commit=local'"};
 
     std::string waiting() const {
