@@ -138,7 +138,8 @@ TEST_CASE("items that the server has alone after a crash do not count as stored 
     options.statement_timeout = short_limit;
     (void)on.schema.openStore();
     const auto store = on.schema.openStore({}, options);
-    auto put = std::async(std::launch::async, [&] { return databaseError([&] { store->put({"a"}, "k", Value(1)); }); });
+    auto put = std::async(std::launch::async,
+                          [&] { return databaseError([&] { store->put({"a"}, "k", parseJson(R"({"n": 1})")); }); });
     (void)on.awaitWaiting();
     on.server.down();
     on.server.up();
