@@ -10,7 +10,7 @@
 #
 # It installs what is missing (Debian: patroni, etcd-server, postgresql, faketime; their services are not started), builds
 # stategraph-failover, and starts three servers under Patroni on ports of 127.0.0.1 and in a temporary folder. All of it ends
-# with the script, also at Ctrl-C. 50 failovers take about a quarter of an hour. The exit code is 0 if nothing that was
+# with the script, also at Ctrl-C. 50 failovers take about 25 minutes on two busy cores. The exit code is 0 if nothing that was
 # acknowledged with `sync` is lost, nothing that is to happen once happened twice, and everything continued.
 set -euo pipefail
 
