@@ -4,7 +4,7 @@
 #   ./scripts/test.sh            without sanitizers what needs that (preset once), all rooms with AddressSanitizer + UBSan (asan), those
 #                                that start threads with ThreadSanitizer (tsan)
 #   ./scripts/test.sh --nightly  and everything that rotates, whole: all rooms with ThreadSanitizer, every scenario on every saver,
-#                                all random data, the second consumer, the site, the pages, clang-tidy over all sources, the fuzzers
+#                                all random data, the second consumer, the site, the pages, clang-tidy over all sources, the fuzzers, 20 failovers
 #   ./scripts/test.sh --pages    and the pages, in Chromium: Chromium, Node and the npm packages are installed too, and these tests are
 #                                left out, with a word, where apt or npm reach nothing
 #   ./scripts/test.sh --clang    and all rooms with clang++-16 without sanitizers (preset clang)
@@ -239,6 +239,8 @@ for preset in "${presets[@]}"; do
   built+=("$preset")
   run_tests "$preset"
 done
+# After the tests: it wants the machine for itself.
+if [ $nightly = ON ]; then check "20 failovers of a PostgreSQL cluster" "$repo/scripts/failover.sh" 20; fi
 if [ "$repeat" -gt 1 ]; then
   if [ $with_load = yes ]; then
     for ((i = 0; i < 4 * $(nproc); i++)); do

@@ -54,8 +54,8 @@ struct PostgresSaverOptions {
     std::size_t connections_max = 8;
     /// How long a call waits for a connection before it throws SaverError; at least 0.
     std::chrono::milliseconds connection_wait = std::chrono::seconds(10);
-    /// How long opening a connection may take; at least 1 ms. Looking up a host name is not included. A
-    /// `connect_timeout` of the conninfo, in seconds, counts instead.
+    /// How long opening a connection may take, for each server that the conninfo names; at least 1 ms. Looking up a
+    /// host name is not included. A `connect_timeout` of the conninfo, in seconds, counts instead.
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
     /// How long one statement may take, 1 ms to 1 hour. After that time the server cancels it, or two seconds later
     /// this process abandons it.

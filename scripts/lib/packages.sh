@@ -7,6 +7,7 @@
 #   need_packages site    and what makes the site (Doxygen, MkDocs)
 #   need_packages benchmarks  and Google Benchmark, gnuplot
 #   need_packages postgres  and libpq, a PostgreSQL server for tests
+#   need_packages failover  a cluster of PostgreSQL servers that fails over (scripts/failover.sh)
 #   need_packages clang   and clang++-16 (scripts/check_locks.sh, the presets clang, asan and tsan of scripts/test.sh)
 #
 # The script that sources this sets repo, the repository's folder.
@@ -76,6 +77,18 @@ apt_install() {
   say "Installing with apt-get: $*"
   as_root apt-get install -y -qq --no-install-recommends "$@" ||
     die "apt-get could not install: $*" "Its output above says why. On releases other than Debian 12 names may differ."
+}
+
+# Like apt_install; services that the packages have are not started.
+apt_install_unstarted() {
+  local policy=/usr/sbin/policy-rc.d
+  if [ -e $policy ]; then
+    apt_install "$@"
+    return
+  fi
+  as_root sh -c "printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy"
+  (apt_install "$@") || { as_root rm -f $policy; exit 1; }
+  as_root rm -f $policy
 }
 
 # ------------------------------------------------------------------------------------------------------- the probes
@@ -197,7 +210,7 @@ need_boost() {
 # ---------------------------------------------------------------------------------------------------------- the lot
 # need_packages GROUP...
 need_packages() {
-  local missing=() group
+  local missing=() servers=() group
   say "Looking for what is needed: $*"
 
   cxx=${CXX:-g++}
@@ -254,6 +267,13 @@ need_packages() {
       have pgbouncer || [ -x /usr/sbin/pgbouncer ] || missing+=(pgbouncer)
       have openssl || missing+=(openssl)
       ;;
+    failover)
+      have patroni || servers+=(patroni)
+      have etcd || servers+=(etcd-server)
+      compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' >/dev/null || missing+=(faketime)
+      /usr/bin/python3 -c 'import psycopg2' 2>/dev/null || missing+=(python3-psycopg2)
+      /usr/bin/python3 -c 'import etcd' 2>/dev/null || missing+=(python3-etcd)
+      ;;
     clang) have clang++-16 || missing+=(clang-16) ;;
     *) die "need_packages: unknown group $group" ;;
     esac
@@ -262,6 +282,7 @@ need_packages() {
     note "missing: ${missing[*]}"
     apt_install "${missing[@]}"
   fi
+  if [ ${#servers[@]} -gt 0 ]; then apt_install_unstarted "${servers[@]}"; fi
 
   version_at_least "$("$cxx" -dumpfullversion -dumpversion 2>/dev/null || echo 0)" 12 ||
     note "$cxx is older than g++ 12, the oldest that stategraph is tested with; continuing."

@@ -68,6 +68,13 @@ std::string connectingAdvice(std::string_view said) {
     return {};
 }
 
+// The server commits without its standbys if a person cancels a statement that waits for them, and says so only in this
+// warning. The name of the function is in no language.
+void noteWarning(void* is_unreplicated, const PGresult* warning) {
+    const char* const function = PQresultErrorField(warning, PG_DIAG_SOURCE_FUNCTION);
+    if (function && std::string_view(function) == "SyncRepWaitForLSN") *static_cast<bool*>(is_unreplicated) = true;
+}
+
 }  // namespace
 
 std::string postgresPlace(const std::string& conninfo) {
@@ -122,29 +129,52 @@ PostgresConnection::~PostgresConnection() {
 }
 
 void PostgresConnection::connect() {
-    const char* const names[] = {"dbname", "fallback_application_name", "client_encoding", nullptr};
-    const char* const values[] = {settings_.conninfo.c_str(), "stategraph", "UTF8", nullptr};
+    PostgresHosts& hosts = *settings_.hosts;
+    const std::size_t first = hosts.first();
+    std::string failures;
+    for (std::size_t i = 0; i < hosts.count(); ++i) {
+        host_ = (first + i) % hosts.count();
+        const std::string why = connectTo(host_);
+        if (why.empty()) return hosts.noteWorking(host_);
+        hosts.noteFailed(host_);
+        PQfinish(std::exchange(connection_, nullptr));
+        failures += (failures.empty() ? "" : "; ") + (hosts.count() > 1 ? hosts.nameOf(host_) + ": " : "") + why;
+    }
+    errors_.refuseOpening(failures);
+}
+
+std::string PostgresConnection::connectTo(std::size_t place) {
+    const PostgresHosts::Host& host = (*settings_.hosts)[place];
+    // What comes after the connection string counts instead of it, unless it is empty.
+    const char* const names[] = {"dbname",          "host", "hostaddr", "port", "fallback_application_name",
+                                 "client_encoding", nullptr};
+    const char* const values[] = {settings_.conninfo.c_str(),
+                                  host.host.c_str(),
+                                  host.address.c_str(),
+                                  host.port.c_str(),
+                                  "stategraph",
+                                  "UTF8",
+                                  nullptr};
     deadline_ = Clock::now() + settings_.connect_timeout;
     ++round_trips_;
     connection_ = PQconnectStartParams(names, values, 1);
-    if (!connection_) errors_.refuseOpening("out of memory");
+    if (!connection_) return "out of memory";
     PostgresPollingStatusType status =
         PQstatus(connection_) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
     while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
         if (!waitFor(status == PGRES_POLLING_READING ? POLLIN : POLLOUT))
-            errors_.refuseOpening("the server did not answer within " + inMilliseconds(settings_.connect_timeout) +
-                                  "; check the address, or raise connect_timeout");
+            return "the server did not answer within " + inMilliseconds(settings_.connect_timeout) +
+                   "; check the address, or raise connect_timeout";
         status = PQconnectPoll(connection_);
     }
     const std::string said = PQerrorMessage(connection_);
-    if (status == PGRES_POLLING_FAILED)
-        errors_.refuseOpening(said.substr(0, said.find_last_not_of('\n') + 1) + connectingAdvice(said));
+    if (status == PGRES_POLLING_FAILED) return said.substr(0, said.find_last_not_of('\n') + 1) + connectingAdvice(said);
     if (PQserverVersion(connection_) < 120000)
-        errors_.refuseOpening("its server has version " + std::to_string(PQserverVersion(connection_) / 10000) +
-                              "; use PostgreSQL 12 or newer");
-    PQsetNoticeProcessor(
-        connection_, [](void*, const char*) {}, nullptr);
-    if (PQsetnonblocking(connection_, 1) != 0) errors_.refuseOpening(PQerrorMessage(connection_));
+        return "its server has version " + std::to_string(PQserverVersion(connection_) / 10000) +
+               "; use PostgreSQL 12 or newer";
+    PQsetNoticeReceiver(connection_, noteWarning, &is_unreplicated_);
+    if (PQsetnonblocking(connection_, 1) != 0) return PQerrorMessage(connection_);
+    return {};
 }
 
 // Makes plans use the indexes, without regard to what the server knows about the sizes of tables. The server learns
@@ -153,7 +183,7 @@ void PostgresConnection::prepareSession() {
     if (!settings_.prepared_statements) return;  // a pooler gives the session to other clients
     (void)command(
         "SET plan_cache_mode=force_generic_plan; SET enable_seqscan=off; SET jit=off; "
-        "SET client_min_messages=error; SET statement_timeout=" +
+        "SET client_min_messages=warning; SET statement_timeout=" +
             std::to_string(settings_.statement_timeout.count()) +
             (settings_.read_only ? "; SET default_transaction_read_only=on" : ""),
         "set up a connection");
@@ -178,12 +208,14 @@ bool PostgresConnection::waitFor(short events) const {
 
 void PostgresConnection::lose(std::string_view work, const std::string& why) {
     is_lost_ = true;
+    settings_.hosts->noteFailed(host_);
     errors_.failLost(work, why);
 }
 
 void PostgresConnection::beginCall(std::string_view work) {
     if (is_lost_ || PQstatus(connection_) != CONNECTION_OK) lose(work, "the connection is broken");
     ++round_trips_;
+    is_unreplicated_ = false;
     deadline_ = Clock::now() + answerTime(settings_);
 }
 
@@ -197,6 +229,11 @@ void PostgresConnection::flush(std::string_view work) {
         // Reading prevents both sides from waiting for the other one to read.
         if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
     }
+}
+
+void PostgresConnection::checkReplicated(std::string_view work) {
+    if (is_unreplicated_)
+        lose(work, "another session cancelled it while the server waited for its standbys, which may not have it");
 }
 
 PGresult* PostgresConnection::nextResult(std::string_view work) {
@@ -235,6 +272,7 @@ PostgresResult PostgresConnection::finish(std::string_view work,
         if (PQstatus(connection_) != CONNECTION_OK) lose(work, PQerrorMessage(connection_));
     }
     if (failure) errors_.failCall(*failure, work);
+    checkReplicated(work);
     if (thrown) std::rethrow_exception(thrown);
     return last;
 }
@@ -306,6 +344,7 @@ std::vector<PostgresResult> PostgresConnection::runAll(std::span<const Step> ste
     const PostgresResult end(nextResult(work));
     if (PQexitPipelineMode(connection_) == 0) lose(work, PQerrorMessage(connection_));
     if (failure) errors_.failCall(*failure, work);
+    checkReplicated(work);
     return results;
 }
 
@@ -341,6 +380,11 @@ std::vector<std::string> PostgresConnection::notifications(int stop, std::chrono
     if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
     take();
     return texts;
+}
+
+// One transaction, also through a pooler. It must write to the server's log, or its commit would wait for nothing.
+void PostgresConnection::makeDurable(std::string_view work) {
+    (void)command("SET LOCAL synchronous_commit = on; SELECT pg_logical_emit_message(true, 'stategraph', '')", work);
 }
 
 PostgresResult PostgresConnection::command(const std::string& sql, std::string_view work) {

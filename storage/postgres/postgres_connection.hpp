@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,12 +16,15 @@
 #include <libpq-fe.h>
 
 #include "storage/postgres/postgres_errors.hpp"
+#include "storage/postgres/postgres_hosts.hpp"
 #include "storage/postgres/postgres_values.hpp"
 
 namespace stategraph::checkpoint {
 
 struct PostgresSettings {
     std::string conninfo;
+    /// Its servers, shared by all connections, so that a new one begins with the server that worked last.
+    std::shared_ptr<PostgresHosts> hosts;
     bool read_only = false;
     bool prepared_statements = true;
     std::chrono::milliseconds connect_timeout{};
@@ -74,6 +78,11 @@ public:
     /// text.
     PostgresResult command(const std::string& sql, std::string_view work);
 
+    /// Returns when everything that other transactions have stored is as durable as a commit with synchronous_commit
+    /// on: on the server's disk, and on the standbys that it must wait for. After a crash, a server shows commits that
+    /// no standby has. Cost: a round trip, and a record in the server's log.
+    void makeDurable(std::string_view work);
+
     /// Returns the texts of the notifications that have come. If there are none, waits for one, at most that long, and
     /// not after `stop` has become readable.
     std::vector<std::string> notifications(int stop, std::chrono::milliseconds time);
@@ -85,6 +94,8 @@ private:
     using Clock = std::chrono::steady_clock;
 
     void connect();
+    /// Returns why it could not; empty if it could.
+    std::string connectTo(std::size_t place);
     void prepareSession();
     void prepare(const PostgresStatement& statement, std::string_view work);
     void send(const PostgresStatement& statement, const PostgresParameters& parameters, std::string_view work);
@@ -93,6 +104,7 @@ private:
     void finishStep(std::string_view work, PostgresResult& result, std::optional<PostgresFailure>& failure);
     void flush(std::string_view work);
     PostgresResult finish(std::string_view work, const std::function<void(const PostgresResult&)>* take);
+    void checkReplicated(std::string_view work);
     PGresult* nextResult(std::string_view work);
     /// Returns false if the time is over.
     bool waitFor(short events) const;
@@ -105,6 +117,8 @@ private:
     const pid_t process_;
     PGconn* connection_ = nullptr;
     bool is_lost_ = false;
+    bool is_unreplicated_ = false;  // the server has stopped to wait for its standbys
+    std::size_t host_ = 0;          // its place in settings_.hosts
     Clock::time_point deadline_;
     std::set<std::string, std::less<>> prepared_;
 };

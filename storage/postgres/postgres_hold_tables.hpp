@@ -20,12 +20,13 @@ CREATE TABLE {S}.starts (
 )";
 
 /// Notes that a holder or a worker has seen the server since its last start. If no thread was held then, nobody has to
-/// come back.
+/// come back. Epochs continue far above the newest one: a standby that takes a server's place may not have the last
+/// ones that the server gave to holds, and must give none of them once more.
 inline constexpr const char* postgres_note_start =
     "INSERT INTO {S}.starts AS s (started, seen) VALUES (pg_postmaster_start_time(), "
     "CASE WHEN EXISTS (SELECT FROM {S}.holds) THEN clock_timestamp() ELSE '-infinity' END) "
     "ON CONFLICT (is_one) DO UPDATE SET started = excluded.started, seen = excluded.seen "
-    "WHERE s.started <> excluded.started";
+    "WHERE s.started <> excluded.started RETURNING setval('{S}.epochs', nextval('{S}.epochs') + 1000000)";
 
 /// Returns the functions is_holder_gone, hold_thread and unheld.
 const char* postgresHoldFunctions();

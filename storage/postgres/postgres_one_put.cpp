@@ -59,7 +59,14 @@ void PostgresPut::store(PostgresConnection& connection) const {
     }
 }
 
+// What the server shows may be gone with it, until a standby has it.
 bool PostgresPut::isStored(PostgresConnection& connection) const {
+    if (!isVisible(connection)) return false;
+    if (request_.sync) connection.makeDurable("wait until a commit that was found is durable");
+    return true;
+}
+
+bool PostgresPut::isVisible(PostgresConnection& connection) const {
     constexpr const char* looking = "look whether a commit was stored";
     PostgresParameters parameters;
     parameters.log(request_.log);

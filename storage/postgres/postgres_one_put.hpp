@@ -62,8 +62,8 @@ public:
     /// Stores it if no other writer is in the way; call it only if mayBeJoined. False: nothing was stored, and `store`
     /// says why, or stores it.
     bool tryToStore(PostgresConnection& connection) const;
-    /// Whether the rows exist. For pending writes alone this may also be true because another writer stored the same
-    /// bytes.
+    /// Whether the rows exist, as durable as the request wants them. For pending writes alone this may also be true
+    /// because another writer stored the same bytes.
     bool isStored(PostgresConnection& connection) const;
 
     /// Whether a joined statement can store it: it is commits that follow its log's head, or begin its log.
@@ -77,6 +77,7 @@ public:
     void addTo(PostgresJoinedColumns& columns) const;
 
 private:
+    bool isVisible(PostgresConnection& connection) const;
     const char* durability() const noexcept { return request_.sync ? "on" : "off"; }
     // Whether the statement for a single commit can store it.
     bool isAppend() const noexcept {

@@ -32,6 +32,7 @@ void checkPostgresSettings(const PostgresPoolSettings& settings);
 template <class Options>
 PostgresPoolSettings poolSettings(const std::string& conninfo, const Options& options) {
     PostgresPoolSettings settings{.connection = {.conninfo = conninfo,
+                                                 .hosts = std::make_shared<PostgresHosts>(conninfo),
                                                  .prepared_statements = options.prepared_statements,
                                                  .connect_timeout = connectTime(conninfo, options.connect_timeout),
                                                  .statement_timeout = options.statement_timeout},

@@ -92,7 +92,7 @@ void PostgresRows::update(std::span<const std::string> keys, const stores::Edit&
                 PostgresPool::Lease lease(pool_);
                 return tryUpdate(*lease, request, first);
             } catch (const PostgresLost&) {
-                if (first.is_committing && wasStored(first)) return;
+                if (first.is_committing && wasStored(first, request.is_lasting)) return;
             }
         }
         Attempt second;
@@ -100,7 +100,7 @@ void PostgresRows::update(std::span<const std::string> keys, const stores::Edit&
             PostgresPool::Lease lease(pool_, PostgresPool::Lease::Kind::made_anew);
             tryUpdate(*lease, request, second);
         } catch (const PostgresLost&) {
-            if (!second.is_committing || !wasStored(second)) throw;
+            if (!second.is_committing || !wasStored(second, request.is_lasting)) throw;
         }
     });
 }
@@ -178,7 +178,7 @@ void PostgresRows::commit(PostgresConnection& connection, Attempt& attempt) {
     (void)connection.runAll(steps, "store items");
 }
 
-bool PostgresRows::wasStored(const Attempt& attempt) {
+bool PostgresRows::wasStored(const Attempt& attempt, bool is_lasting) {
     const auto deadline = std::chrono::steady_clock::now() + patience_;
     const auto fail = [&](const std::string& why) {
         pool_.errors().fail(
@@ -203,6 +203,7 @@ bool PostgresRows::wasStored(const Attempt& attempt) {
         if (status == "committed") {
             // After a crash, another transaction may have the same number.
             if (!isThere(*lease, attempt)) fail("others have put the same items since");
+            if (is_lasting) lease->makeDurable("wait until items that were found are durable");
             return true;
         }
         if (std::chrono::steady_clock::now() >= deadline) fail("its transaction is still under way");

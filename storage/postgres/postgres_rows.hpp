@@ -28,7 +28,7 @@ private:
     void tryUpdate(PostgresConnection& connection, const Request& request, Attempt& attempt);
     PostgresResult begin(PostgresConnection& connection, const Request& request, Attempt& attempt);
     void commit(PostgresConnection& connection, Attempt& attempt);
-    bool wasStored(const Attempt& attempt);
+    bool wasStored(const Attempt& attempt, bool is_lasting);
     bool isThere(PostgresConnection& connection, const Attempt& attempt) const;
 
     PostgresPool& pool_;

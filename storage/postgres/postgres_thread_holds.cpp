@@ -266,7 +266,12 @@ void PostgresThreadHolds::serve() {
 
 // Others know by this lock that the holder is alive.
 void PostgresThreadHolds::lockNumber(PostgresConnection& session) {
-    if (number_ == 0) number_ = session.run(new_number_, {}, staying_alive).number(0, 0);
+    if (number_ == 0) {
+        // Another server that takes this one's place must not give the number once more.
+        const std::int64_t number = session.run(new_number_, {}, staying_alive).number(0, 0);
+        session.makeDurable(staying_alive);
+        number_ = number;
+    }
     (void)session.command("SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3",
                           staying_alive);
     (void)session.run(lock_, PostgresParameters().number(number_), staying_alive);

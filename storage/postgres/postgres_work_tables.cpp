@@ -69,6 +69,8 @@ END $put_work$;
 // Stores row by row in the order of threads, so that two calls at the same time seldom wait for each other. The row
 // of the thread in `work` comes first: it stays locked to the end of the call, so that the numbers of a thread's
 // inputs ascend in the order in which they become visible, and a worker takes none before one with a smaller number.
+// An input whose key exists is locked, so that the call has something to commit: it then waits until the input is on
+// the standbys, as the call that stored it would have.
 // Each row's answer is 0 if the input waits or 1 if its key existed, and the input's number. SG004 says that a
 // thread has too many inputs, SG005 that it belongs to another graph, both with the place of the input; then nothing
 // is stored.
@@ -86,7 +88,7 @@ BEGIN
     LOOP
         n := one.place; answer := 0;
         IF one.key <> '' THEN
-            SELECT i.seq INTO seq FROM {S}.inputs i WHERE i.thread = one.thread AND i.key = one.key;
+            SELECT i.seq INTO seq FROM {S}.inputs i WHERE i.thread = one.thread AND i.key = one.key FOR KEY SHARE;
             IF FOUND THEN
                 answer := 1; RETURN NEXT; CONTINUE;
             END IF;
@@ -109,7 +111,7 @@ BEGIN
             ON CONFLICT (thread, key) WHERE key IS NOT NULL DO NOTHING RETURNING i.seq INTO seq;
         IF NOT FOUND THEN
             UPDATE {S}.work w SET inputs = w.inputs - 1 WHERE w.thread = one.thread;
-            SELECT i.seq INTO seq FROM {S}.inputs i WHERE i.thread = one.thread AND i.key = one.key;
+            SELECT i.seq INTO seq FROM {S}.inputs i WHERE i.thread = one.thread AND i.key = one.key FOR KEY SHARE;
             seq := coalesce(seq, 0); answer := 1;
         END IF;
         RETURN NEXT;
