@@ -9,6 +9,8 @@
 
 #include <stategraph/detail/graph_builder.hpp>
 
+#include "src/graph/pace.hpp"
+
 // The compiled graph in the form that the superstep needs: arrays by index. Nodes, including the virtual start node,
 // are numbered in the order of their stored names, because tasks are planned and their writes applied in that order.
 //
@@ -92,6 +94,7 @@ struct Node {
     std::vector<NodeIndex> edges;  // static targets in the order added, without END
     std::vector<JoinSlot> joins;   // the joins of which it is a source
     std::vector<Branch> branches;
+    Pace pace = {};  // of its tasks that have others beside them
 };
 
 class Topology {
