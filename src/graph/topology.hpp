@@ -85,6 +85,7 @@ struct Node {
     bool payload_only = false;  // takes a type that is not a part of the state, so that only a Send can provide it
     std::optional<Subgraph> subgraph;
     bool deferred = false;
+    Pace pace = {};  // of its tasks that have others beside them
     RetryPolicy retry;
     AttemptLimits limits;
     std::size_t seats = 0;  // how many of its tasks may run at the same time; 0 means any number
@@ -94,7 +95,6 @@ struct Node {
     std::vector<NodeIndex> edges;  // static targets in the order added, without END
     std::vector<JoinSlot> joins;   // the joins of which it is a source
     std::vector<Branch> branches;
-    Pace pace = {};  // of its tasks that have others beside them
 };
 
 class Topology {
