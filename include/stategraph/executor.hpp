@@ -32,6 +32,13 @@ public:
     void forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
                  void* context, bool elsewhere = false);
 
+    /// Does the same for calls that are expected to return at once: the calling thread makes them one after the other.
+    /// Other threads help only once it has been at them for more than a millisecond, so that calls which wait for each
+    /// other overlap all the same. The first call starts one more thread than `threads_max`, which watches over all of
+    /// them and ends after `idle` without any. Cost: two locks and an allocation.
+    void forEachBrief(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
+                      void* context);
+
     /// Calls `run(context)` on one of the threads at a later time. `run` must not throw. Errors: std::bad_alloc,
     /// std::system_error if there is no thread and none can be started; then `run` is not called.
     void submit(void (*run)(void* context), void* context);

@@ -9,6 +9,8 @@
 
 #include <stategraph/detail/graph_builder.hpp>
 
+#include "src/graph/pace.hpp"
+
 // The compiled graph in the form that the superstep needs: arrays by index. Nodes, including the virtual start node,
 // are numbered in the order of their stored names, because tasks are planned and their writes applied in that order.
 //
@@ -83,6 +85,7 @@ struct Node {
     bool payload_only = false;  // takes a type that is not a part of the state, so that only a Send can provide it
     std::optional<Subgraph> subgraph;
     bool deferred = false;
+    Pace pace = {};  // of its tasks that have others beside them
     RetryPolicy retry;
     AttemptLimits limits;
     std::size_t seats = 0;  // how many of its tasks may run at the same time; 0 means any number

@@ -177,6 +177,7 @@ private:
     // These are in drive.cpp.
     void executeInTurn() noexcept;
     void executeWithin(TaskWindow& window);
+    void executeTogether();
 
     // Supersteps end in superstep_end.cpp.
     bool joinTasks();

@@ -5,6 +5,8 @@
 #include <condition_variable>
 #include <deque>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
@@ -21,6 +23,12 @@ namespace {
 // more than one core.
 constexpr std::chrono::microseconds look_out_max{20};
 const bool has_cores = std::thread::hardware_concurrency() > 1;
+
+// A batch of brief calls is handed over to other threads at the second glance that finds it, so after one or two of
+// these periods. Shorter ones would wake a thread more often than needed.
+constexpr std::chrono::milliseconds glance_every{1};
+// After so many glances in turn that found no batch, the watching thread sleeps until it is woken.
+constexpr int vain_glances_max = 4;
 
 // Returns whether `is_there` became true in that time.
 template <class F>
@@ -49,6 +57,7 @@ struct Batch {
     detail::Mutex mutex;
     std::condition_variable done;
     std::atomic<std::size_t> finished{0};
+    bool was_seen = false;  // by the thread that watches over brief calls; guarded by the executor's mutex
 
     // Takes indexes until none is left. `before_each` is called before each index that is taken while more are left.
     template <class F>
@@ -65,6 +74,10 @@ struct Batch {
         done.notify_all();
     }
     bool isDone() const noexcept { return finished.load() == count; }
+    void waitUntilDone() {
+        detail::UniqueLock lock(mutex);
+        done.wait(lock.native(), [this] { return isDone(); });
+    }
 };
 
 }  // namespace
@@ -94,6 +107,11 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
     bool looks_out SG_GUARDED_BY(mutex) = false;    // whether one thread looks for work
     std::atomic<std::size_t> queued{0};             // the size of `queue`; not zero if it is stopping
     bool stopping SG_GUARDED_BY(mutex) = false;
+    // Brief calls that only their callers make so far, and the thread that watches over them.
+    std::vector<std::shared_ptr<Batch>> brief SG_GUARDED_BY(mutex);
+    bool has_watcher SG_GUARDED_BY(mutex) = false;
+    bool watcher_sleeps SG_GUARDED_BY(mutex) = false;
+    std::condition_variable wake_watcher;
     const engine::FoundByForks found{*this, engine::FoundByForks::Rank::executor};  // the last member
 
     // Adds work to the queue. With `at_once`, only if a thread is free for it or can be started; otherwise returns
@@ -146,6 +164,10 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
         starting = 0;
         idle = 0;
         looks_out = false;
+        brief.clear();
+        has_watcher = false;
+        watcher_sleeps = false;
+        ::new (&wake_watcher) std::condition_variable();
         ::new (&wake) std::condition_variable();  // the waiters of the old one do not exist here
         ::new (&ended) std::condition_variable();
         mutex.unlock();
@@ -157,6 +179,71 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
         if (batch->helpers.load() >= batch->helpers_max) return;
         if (batch->helpers.fetch_add(1) >= batch->helpers_max) return;
         push({.batch = batch});
+    }
+
+    // Begins to watch over brief calls. Returns false if no thread can be started that does.
+    bool beginBrief(const std::shared_ptr<Batch>& batch) SG_EXCLUDES(mutex) {
+        detail::UniqueLock lock(mutex);
+        brief.push_back(batch);
+        if (has_watcher) {
+            const bool sleeps = std::exchange(watcher_sleeps, false);
+            lock.unlock();
+            if (sleeps) wake_watcher.notify_one();
+            return true;
+        }
+        has_watcher = true;
+        lock.unlock();
+        try {
+            std::thread([self = shared_from_this()] { self->watch(); }).detach();
+            return true;
+        } catch (...) {
+            lock.lock();
+            has_watcher = false;
+            ended.notify_all();
+            std::erase(brief, batch);
+            return false;
+        }
+    }
+    void endBrief(const std::shared_ptr<Batch>& batch) noexcept SG_EXCLUDES(mutex) {
+        const detail::LockGuard lock(mutex);
+        std::erase(brief, batch);
+    }
+
+    void watch() SG_EXCLUDES(mutex) {
+        std::vector<std::shared_ptr<Batch>> late;
+        int vain = 0;
+        detail::UniqueLock lock(mutex);
+        while (!stopping) {
+            vain = brief.empty() ? vain + 1 : 0;
+            if (vain > vain_glances_max) {
+                watcher_sleeps = true;
+                const bool woken =
+                    wake_watcher.wait_until(lock.native(), times::after(std::chrono::steady_clock::now(), options.idle),
+                                            [this]() SG_REQUIRES(mutex) { return !brief.empty() || stopping; });
+                watcher_sleeps = false;
+                if (!woken) break;
+                vain = 0;
+            }
+            wake_watcher.wait_until(lock.native(), std::chrono::steady_clock::now() + glance_every,
+                                    [this]() SG_REQUIRES(mutex) { return stopping; });
+            std::erase_if(brief, [&late](std::shared_ptr<Batch>& batch) {
+                if (!std::exchange(batch->was_seen, true)) return false;
+                late.push_back(std::move(batch));
+                return true;
+            });
+            if (late.empty()) continue;
+            lock.unlock();
+            for (const auto& batch : late) {
+                try {
+                    help(batch);
+                } catch (...) {  // there is no thread for a helper, so that its caller does the work
+                }
+            }
+            late.clear();
+            lock.lock();
+        }
+        has_watcher = false;
+        ended.notify_all();
     }
 
     void serve() SG_EXCLUDES(mutex) {
@@ -216,8 +303,11 @@ Executor::~Executor() {
     detail::UniqueLock lock(impl_->mutex);
     impl_->stopping = true;
     impl_->wake.notify_all();
+    impl_->wake_watcher.notify_all();
     if (served == impl_.get()) return;  // the last owner was released on one of its threads, which end by themselves
-    impl_->ended.wait(lock.native(), [this]() SG_REQUIRES(impl_->mutex) { return impl_->threads == 0; });
+    impl_->ended.wait(lock.native(), [this]() SG_REQUIRES(impl_->mutex) {
+        return impl_->threads == 0 && !impl_->has_watcher;
+    });
 }
 
 void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
@@ -248,8 +338,25 @@ void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(v
         batch->work([&] {});
         if (lookOut([&] { return batch->isDone(); })) return;
     }
-    detail::UniqueLock lock(batch->mutex);
-    batch->done.wait(lock.native(), [&] { return batch->isDone(); });
+    batch->waitUntilDone();
+}
+
+void Executor::forEachBrief(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
+                            void* context) {
+    const std::size_t hands = std::min(count, concurrency);
+    if (hands < 2) {
+        for (std::size_t i = 0; i < count; ++i) run(context, i);
+        return;
+    }
+    const auto batch = std::make_shared<Batch>();
+    batch->run = run;
+    batch->context = context;
+    batch->count = count;
+    batch->helpers_max = hands - 1;
+    if (!impl_->beginBrief(batch)) return forEach(count, concurrency, run, context);
+    batch->work([] {});
+    impl_->endBrief(batch);
+    if (!batch->isDone()) batch->waitUntilDone();
 }
 
 void Executor::submit(void (*run)(void* context), void* context) {
