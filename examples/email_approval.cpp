@@ -3,8 +3,8 @@
 //     START ──► draw ──► mail ──► approve ──► pay ──► END
 //                                    └──────────────► END
 //
-// `draw` makes a secret, which is stored; `mail` sends it once; `approve` asks and stops the run. The web server that gets
-// the link calls this program, or does what `open` does below.
+// `draw` makes a secret, which is stored; `mail` sends it once; `approve` asks and stops the run. The web server that
+// gets the link calls this program, or does what `open` does below.
 //
 //   email_approval submit EXPENSE EURO     begins the thread EXPENSE, and writes the e-mail to the folder outbox
 //   email_approval open 'QUERY OF THE LINK'

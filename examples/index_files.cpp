@@ -4,8 +4,8 @@
 //     START ── list ──┼──► count(b.txt) ─┼──► report ──► END
 //                     └──► …           ──┘
 //
-// A file that cannot be read fails its own task alone. What the other tasks counted is stored, so the next run reads only
-// the file that was missing. Usage: index_files FOLDER THREAD
+// A file that cannot be read fails its own task alone. What the other tasks counted is stored, so the next run reads
+// only the file that was missing. Usage: index_files FOLDER THREAD
 #include <algorithm>
 #include <cctype>
 #include <filesystem>

@@ -1,13 +1,13 @@
-// A planner writes down steps, an executor with tools carries out one of them, and the planner looks at the result before
-// the next: it may change the plan, or answer.
+// A planner writes down steps, an executor with tools carries out one of them, and the planner looks at the result
+// before the next: it may change the plan, or answer.
 //
 //                ┌────────────────┐
 //                ▼                │
 //     START ──► plan ──► execute ─┘
 //                └─────► END
 //
-// Scripts take the place of two models; with model::openai({…}) the rest stays as it is. Each step is a checkpoint, so a
-// run that is killed continues with the step that it was at.
+// Scripts take the place of two models; with model::openai({…}) the rest stays as it is. Each step is a checkpoint, so
+// a run that is killed continues with the step that it was at.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// A chat about a shop's documents that knows its users: passages that fit a message are added to the instructions of the
-// model (RAG), and what a user has said in one conversation is known in the next.
+// A chat about a shop's documents that knows its users: passages that fit a message are added to the instructions of
+// the model (RAG), and what a user has said in one conversation is known in the next.
 //
 //     message ──► recall (facts of the user) ──► retrieve (passages) ──► model ──► answer
 //                                                                          └─► remember_fact, a tool

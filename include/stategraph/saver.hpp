@@ -22,6 +22,7 @@
 #include <stategraph/status.hpp>
 #include <stategraph/thread_hold.hpp>
 
+// This file is longer than other headers, because what a saver implements and what it receives are read together.
 namespace stategraph {
 
 /// One log: a thread's root namespace ("") or the namespace of one of its subgraphs.
