@@ -225,6 +225,7 @@ have clang-tidy-16 || (apt_install clang-tidy-16) || true
 if [ $nightly = ON ]; then
   check "the sources with clang-tidy" "$repo/scripts/check_tidy.sh"
   check "the fuzzers, a minute each" "$repo/scripts/fuzz.sh" 60
+  check "compilers and machines" "$repo/scripts/compilers.sh" --install
 else
   # Another part after each commit, so that sixteen commits in a row are checked whole.
   check "a part of the sources with clang-tidy" "$repo/scripts/check_tidy.sh" --part "$STATEGRAPH_TEST_TURN" 16

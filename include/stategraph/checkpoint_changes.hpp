@@ -15,6 +15,10 @@
 
 namespace stategraph {
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"  // g++ 12 takes an enumerator of a scoped enum for one that hides sg::append
+#endif
 /// What a commit did to a channel. It describes the result and not the write, so that no reducer is needed to read it.
 enum class Change : std::uint8_t {
     set,     // it has this value now
@@ -23,6 +27,9 @@ enum class Change : std::uint8_t {
     edit,    // elements of the list changed: [[index, item]…] replaced (at the end: appended), [[index]…] erased
     clear,   // it has no value any more
 };
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 /// The name of a change, such as "append".
 const char* toString(Change change) noexcept;
 

@@ -120,10 +120,10 @@ inline constexpr CommandGraph PARENT = CommandGraph::parent;
 /// key must be that of exactly one open interrupt: if several tasks ask with the same key, name each interrupt by its
 /// id.
 struct Answer {
-    Answer(TaskId interrupt_id, Value value) : interrupt_id(interrupt_id), value(std::move(value)) {}
-    Answer(std::string_view key, Value value) : value(std::move(value)), key(key) {}
-    Answer(const std::string& key, Value value) : Answer(std::string_view(key), std::move(value)) {}
-    Answer(const char* key, Value value) : Answer(std::string_view(key), std::move(value)) {}
+    Answer(TaskId asked, Value given) : interrupt_id(asked), value(std::move(given)) {}
+    Answer(std::string_view named, Value given) : value(std::move(given)), key(named) {}
+    Answer(const std::string& named, Value given) : Answer(std::string_view(named), std::move(given)) {}
+    Answer(const char* named, Value given) : Answer(std::string_view(named), std::move(given)) {}
 
     /// Names the interrupt. Empty: its key names it.
     TaskId interrupt_id;

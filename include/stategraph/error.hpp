@@ -9,6 +9,7 @@
 
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/print_enum.hpp>
+#include <stategraph/detail/requirements.hpp>
 
 namespace stategraph {
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,6 +22,7 @@
 #include <stategraph/status.hpp>
 #include <stategraph/thread_hold.hpp>
 
+// This file is longer than other headers, because what a saver implements and what it receives are read together.
 namespace stategraph {
 
 /// One log: a thread's root namespace ("") or the namespace of one of its subgraphs.
@@ -183,7 +185,12 @@ struct NewestThreadsQuery {
 struct DueThread {
     std::chrono::system_clock::time_point due;
     std::string thread_id;
-    friend auto operator<=>(const DueThread&, const DueThread&) = default;
+    friend bool operator==(const DueThread&, const DueThread&) = default;
+    // Not the compiler's: times of older standard libraries have no <=>.
+    friend std::strong_ordering operator<=>(const DueThread& a, const DueThread& b) noexcept {
+        if (a.due != b.due) return a.due < b.due ? std::strong_ordering::less : std::strong_ordering::greater;
+        return a.thread_id.compare(b.thread_id) <=> 0;
+    }
 };
 
 /// Which sleeping threads to list.

@@ -59,7 +59,7 @@ private:
 template <class T>
 struct SharedBlock {
     template <class... A>
-    explicit SharedBlock(A&&... value) : value(std::forward<A>(value)...) {}
+    explicit SharedBlock(A&&... given) : value(std::forward<A>(given)...) {}
 
     mutable std::atomic<std::uint32_t> owners = 1;
     KeptEncoding encoding;

@@ -30,7 +30,7 @@ struct Given {
     const Value* only = nullptr;
 };
 
-std::string shown(std::string_view stored) { return std::string(stored); }
+std::string asStored(std::string_view stored) { return std::string(stored); }
 
 CheckpointTuple readNewest(BaseCheckpointSaver& saver, const LogName& log, CheckpointId wanted) {
     auto tuple = saver.getTuple({.log = log});
@@ -73,7 +73,7 @@ std::vector<Interrupt> tryAnswer(BaseCheckpointSaver& saver, const Config& confi
             "the thread was cancelled (cancelThread), so its questions are closed; fork its checkpoint "
             "(stategraph/fork.hpp) or give it a new input to revive it");
     }
-    const engine::GivenAnswers questions(saver, log, records, shown);
+    const engine::GivenAnswers questions(saver, log, records, asStored);
     std::vector<Answer> answers(given.named.begin(), given.named.end());
     if (given.only != nullptr) answers.emplace_back(questions.only().asked.id, *given.only);
     const std::vector<const OpenQuestion*> matched = questions.match(answers);

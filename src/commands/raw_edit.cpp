@@ -38,9 +38,9 @@ void refuseInFlight(BaseCheckpointSaver& saver, const ThreadId& thread) {
     }
 }
 
-class Checker {
+class EditChecker {
 public:
-    Checker(BaseCheckpointSaver& saver, const ThreadId& thread, const checkpoint::Folded& from)
+    EditChecker(BaseCheckpointSaver& saver, const ThreadId& thread, const checkpoint::Folded& from)
         : graph_(readGraph(saver, GraphFingerprint{from.graph, from.schema})) {
         const auto snapshot = readCheckpoint(saver, {.thread_id = thread, .checkpoint_id = from.commit.id});
         if (!snapshot) return;  // it was pruned meanwhile, and the put will be refused
@@ -100,7 +100,7 @@ CheckpointId edit(BaseCheckpointSaver& saver, const Config& config, const std::m
     const LogName log{config.thread_id.view(), ""};
     refuseInFlight(saver, config.thread_id);
     const checkpoint::Folded from = commands::readForked(saver, log, config.checkpoint_id, "edit");
-    const Checker checker(saver, config.thread_id, from);
+    const EditChecker checker(saver, config.thread_id, from);
     ForkOptions fork{.metadata = options.metadata, .durability = options.durability, .ids = options.ids};
     std::vector<std::string> names;
     commands::ChannelValues channels;

@@ -13,7 +13,7 @@
 namespace stategraph::engine {
 namespace {
 
-constexpr std::size_t key_bytes_max = 256;
+constexpr std::size_t log_key_bytes_max = 256;
 
 void checkKey(const Node& node, std::string_view key) {
     const auto refuse = [&](const std::string& why) {
@@ -21,8 +21,8 @@ void checkKey(const Node& node, std::string_view key) {
                                  {.node = node.name});
     };
     if (key.empty()) refuse("is empty: it must name a log");
-    if (key.size() > key_bytes_max) {
-        refuse("has " + std::to_string(key.size()) + " bytes, and may have " + std::to_string(key_bytes_max));
+    if (key.size() > log_key_bytes_max) {
+        refuse("has " + std::to_string(key.size()) + " bytes, and may have " + std::to_string(log_key_bytes_max));
     }
     if (!detail::isUtf8(key)) refuse("is not UTF-8");
 }

@@ -32,7 +32,7 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string quoted(std::string_view name) {
+std::string inQuotes(std::string_view name) {
     std::string out = "'";
     out += name;
     out += '\'';
@@ -41,7 +41,7 @@ std::string quoted(std::string_view name) {
 
 std::string quotedList(std::span<const std::string_view> names) {
     std::string out;
-    for (const auto name : names) out += (out.empty() ? "" : ", ") + quoted(name);
+    for (const auto name : names) out += (out.empty() ? "" : ", ") + inQuotes(name);
     return out;
 }
 
@@ -64,7 +64,7 @@ std::optional<std::string_view> closestName(std::string_view wrong, std::span<co
 std::string adviceOn(std::string_view wrong, std::span<const std::string_view> names) {
     std::string lowered;
     for (const char c : wrong) lowered += lower(c);
-    if (const auto closest = closestName(wrong, names)) return "did you mean " + quoted(*closest) + "?";
+    if (const auto closest = closestName(wrong, names)) return "did you mean " + inQuotes(*closest) + "?";
     if (lowered == "end") return "did you mean sg::END?";
     if (lowered == "start") return "did you mean sg::START?";
     return "add it with addNode or correct the name";

@@ -8,7 +8,7 @@
 namespace stategraph::engine {
 
 /// Puts a name into single quotes.
-std::string quoted(std::string_view name);
+std::string inQuotes(std::string_view name);
 /// Puts each name into quotes, and commas between them.
 std::string quotedList(std::span<const std::string_view> names);
 

@@ -15,7 +15,7 @@ namespace {
 void checkCache(const detail::GraphSpec& graph, const detail::NodeSpec& node, std::vector<std::string>& faults) {
     const CachePolicy& cache = cacheOf(node, graph);
     if (cache.use != CacheUse::on) return;
-    const std::string where = "node " + quoted(node.name) + ": cache.";
+    const std::string where = "node " + inQuotes(node.name) + ": cache.";
     if (cache.ttl && cache.ttl->count() < 1)
         faults.push_back(where + "ttl is " + times::textOf(*cache.ttl) + ", but must be at least 1 ms");
     if (cache.key.empty() || takesInputOf(node, cache.key.input())) return;
@@ -30,7 +30,7 @@ std::vector<std::string> nodeFaults(const detail::GraphSpec& graph, std::size_t 
     std::vector<std::string> faults;
     const auto fault = [&](std::string text) { faults.push_back(std::move(text)); };
     const detail::NodeSpec& node = graph.nodes[index];
-    const std::string name = quoted(node.name);
+    const std::string name = inQuotes(node.name);
     if (node.name.empty()) fault("the node added as number " + std::to_string(index + 1) + " has no name; give it one");
     if (node.name.starts_with("__")) {
         fault("node " + name + ": names that begin with \"__\" are reserved; choose another");

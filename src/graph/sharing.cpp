@@ -49,9 +49,9 @@ InputMatch matchInput(const detail::NodeSpec& node, const Schema& state) {
     for (const auto& channel : input.schema->channels()) {
         const ChannelSpec* outer = findPresent(state, channel.name);
         if (outer == nullptr) {
-            match.missing.push_back("the state has no channel " + quoted(channel.name));
+            match.missing.push_back("the state has no channel " + inQuotes(channel.name));
         } else if (outer->type != channel.type) {
-            match.missing.push_back("the state's channel " + quoted(channel.name) + " is of another type");
+            match.missing.push_back("the state's channel " + inQuotes(channel.name) + " is of another type");
         } else {
             match.shared.push_back({.outer = outer->index, .inner = channel.index});
         }

@@ -31,8 +31,8 @@ constexpr std::size_t most_channels = 65'000;
 
 std::string edgeText(const EdgeSpec& edge) {
     if (!isJoin(edge))
-        return "edge from " + quoted(edge.from.empty() ? "" : edge.from.front()) + " to " + quoted(edge.to);
-    return "join of " + quotedList(distinctSources(edge)) + " into " + quoted(edge.to);
+        return "edge from " + inQuotes(edge.from.empty() ? "" : edge.from.front()) + " to " + inQuotes(edge.to);
+    return "join of " + quotedList(distinctSources(edge)) + " into " + inQuotes(edge.to);
 }
 
 // An unknown name is replaced by the node name that it was probably meant to be, so that one mistake does not make
@@ -94,7 +94,7 @@ private:
     std::optional<Vertex> resolve(std::string_view name, const std::string& where) {
         if (const auto found = vertices_.find(name); found != vertices_.end()) return found->second;
         const auto closest = closestName(name, names_);
-        fault(where + ": there is no node " + quoted(name) + "; " + adviceOn(name, names_));
+        fault(where + ": there is no node " + inQuotes(name) + "; " + adviceOn(name, names_));
         return closest ? std::optional(vertices_.at(*closest)) : std::nullopt;
     }
 
@@ -140,7 +140,7 @@ private:
         for (const auto& handler : graph_.handlers) {
             const bool for_all = handler.node == "*";
             const std::string where = for_all ? std::string("the error handler of all nodes")
-                                              : "error handler of node " + quoted(handler.node);
+                                              : "error handler of node " + inQuotes(handler.node);
             if (!handled.insert(handler.node).second) fault(where + ": there are two; keep one");
             if (handler.action.call == nullptr) fault(where + " has no function; add it with one");
             const auto* input = &handler.action.input;
@@ -179,7 +179,7 @@ private:
         for (const auto& node : graph_.nodes) ++counts[node.name];
         for (const auto& [name, count] : counts) {
             if (count == 1) continue;
-            fault("node " + quoted(name) + " was added " + std::to_string(count) +
+            fault("node " + inQuotes(name) + " was added " + std::to_string(count) +
                   " times; give each node a name of its own");
         }
     }
@@ -189,7 +189,7 @@ private:
         std::map<std::string_view, const NodeSpec*> stored;
         for (const auto& node : graph_.nodes) {
             if (node.stored_as.empty()) continue;
-            const std::string where = "node " + quoted(node.name) + ": stored_as is " + quoted(node.stored_as);
+            const std::string where = "node " + inQuotes(node.name) + ": stored_as is " + inQuotes(node.stored_as);
             const std::string_view name = node.stored_as;
             if (name.starts_with("__") || name == "*" || name.find_first_of("|:") != std::string_view::npos ||
                 !detail::isUtf8(name)) {
@@ -198,8 +198,8 @@ private:
             }
             const auto [same, added] = stored.emplace(name, &node);
             if (!added) {
-                fault("nodes " + quoted(same->second->name) + " and " + quoted(node.name) + " are both stored as " +
-                      quoted(name) + "; a thread continues with one of them: take stored_as away from the other");
+                fault("nodes " + inQuotes(same->second->name) + " and " + inQuotes(node.name) + " are both stored as " +
+                      inQuotes(name) + "; a thread continues with one of them: take stored_as away from the other");
             }
             const auto other = vertices_.find(name);
             if (name != node.name && other != vertices_.end() && other->second > end_vertex) {
@@ -214,7 +214,7 @@ private:
         const std::string where = edgeText(edge);
         const auto to = resolveTarget(edge.to, where);
         if (edge.from.empty()) {
-            fault("an edge to " + quoted(edge.to) + " has no source; name one");
+            fault("an edge to " + inQuotes(edge.to) + " has no source; name one");
             connect(std::nullopt, to);
         }
         if (to) static_targets_.emplace(names_[*to], where);
@@ -235,12 +235,12 @@ private:
             const auto [same, added] = joins.emplace(joinKey(edge, stored), sources);
             if (added || same->second == sources) continue;
             fault("the joins of " + quotedList(same->second) + " and of " + quotedList(sources) + " into " +
-                  quoted(edge.to) + " cannot be told apart in a checkpoint; take the '+' out of a node's name");
+                  inQuotes(edge.to) + " cannot be told apart in a checkpoint; take the '+' out of a node's name");
         }
     }
 
     void checkBranch(const BranchSpec& branch) {
-        const std::string where = "conditional edge from " + quoted(branch.from);
+        const std::string where = "conditional edge from " + inQuotes(branch.from);
         const auto from = resolveSource(branch.from, where);
         if (from) leads_on_.insert(*from);
         if (branch.router.call == nullptr) fault(where + " has no function; add it with one");
@@ -253,8 +253,8 @@ private:
         for (const auto& [label, name] : *branch.ends) {
             const auto [same, added] = targets.emplace(label, name);
             if (!added && same->second != name) {
-                fault(where + ": its end " + quoted(label) + " leads both to " + quoted(same->second) + " and to " +
-                      quoted(name) + "; give each its own label");
+                fault(where + ": its end " + inQuotes(label) + " leads both to " + inQuotes(same->second) + " and to " +
+                      inQuotes(name) + "; give each its own label");
             }
             const auto to = resolveTarget(name, where);
             connect(from, to);
@@ -263,7 +263,7 @@ private:
 
     void checkEnds(const NodeSpec& node) {
         if (!node.ends.isGiven()) return;
-        const std::string where = "ends of node " + quoted(node.name);
+        const std::string where = "ends of node " + inQuotes(node.name);
         for (const auto& name : node.ends.names()) {
             const auto to = resolveTarget(name, where);
             connect(vertices_.at(node.name), to);
@@ -271,7 +271,7 @@ private:
     }
 
     void checkInput(const NodeSpec& node) {
-        const std::string name = "node " + quoted(node.name);
+        const std::string name = "node " + inQuotes(node.name);
         const auto edge = static_targets_.find(node.name);
         const InputMatch match = matchInput(node, *graph_.state);
         if (match.kind == InputKind::payload && edge != static_targets_.end()) {
@@ -287,7 +287,7 @@ private:
         }
         if (!node.subgraph) return;
         for (const auto& channel : matchSubgraph(*node.subgraph, *graph_.state).clashes) {
-            fault(name + ": channel " + quoted(channel) +
+            fault(name + ": channel " + inQuotes(channel) +
                   " is of one type in the state and of another in the subgraph; make them the same, or add the "
                   "subgraph with "
                   "two functions that map the state");
@@ -324,7 +324,7 @@ private:
         if (has_entry_ && !has_open_branch_) {
             for (Vertex v = end_vertex + 1; v < names_.size(); ++v) {
                 if (paths.from_roots[v]) continue;
-                fault("node " + quoted(names_[v]) +
+                fault("node " + inQuotes(names_[v]) +
                       " cannot be reached from __start__; add an edge to it; if a Command or a "
                       "Send goes there, declare it with .ends at the node that returns it");
             }
@@ -338,12 +338,13 @@ private:
             }
             std::ranges::sort(members);
             fault(members.size() == 1
-                      ? "node " + quoted(members.front()) + " leads to itself and can never reach an end" + exitAdvice()
+                      ? "node " + inQuotes(members.front()) + " leads to itself and can never reach an end" +
+                            exitAdvice()
                       : "nodes " + quotedList(members) + " form a cycle and can never reach an end" + exitAdvice());
         }
         for (Vertex v = end_vertex + 1; v < names_.size(); ++v) {
             if (paths.to_exits[v] || reported[v]) continue;
-            fault("node " + quoted(names_[v]) + " can never reach an end: everything after it is a cycle" +
+            fault("node " + inQuotes(names_[v]) + " can never reach an end: everything after it is a cycle" +
                   exitAdvice());
         }
     }

@@ -8,7 +8,7 @@
 namespace stategraph::detail {
 namespace {
 
-constexpr std::size_t page_size = 256;
+constexpr std::size_t heads_page_size = 256;
 
 void checkThread(BaseCheckpointSaver& saver, const Core& core, const std::string& thread_id, CheckpointId head,
                  std::vector<IncompatibleThread>& found) {
@@ -30,7 +30,7 @@ void checkThread(BaseCheckpointSaver& saver, const Core& core, const std::string
 std::vector<IncompatibleThread> checkThreads(BaseCheckpointSaver& saver, const Core& core,
                                              const CompatibilityOptions& options) {
     std::vector<IncompatibleThread> found;
-    saver.forEachHead({.thread_id = options.thread_id}, page_size, [&](const ListedCheckpoint& head) {
+    saver.forEachHead({.thread_id = options.thread_id}, heads_page_size, [&](const ListedCheckpoint& head) {
         checkThread(saver, core, head.thread_id, head.id, found);
         return true;
     });

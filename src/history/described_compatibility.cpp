@@ -16,7 +16,7 @@
 namespace stategraph {
 namespace {
 
-constexpr std::size_t page_size = 256;
+constexpr std::size_t described_page_size = 256;
 
 // What a value is stored as, in the words of DescribedChannel::holds; empty for null, which any optional type takes. A
 // text that is not UTF-8 is stored as bytes.
@@ -203,13 +203,13 @@ std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver, s
         if (auto thread = checker.check(thread_id, head)) found.push_back(std::move(*thread));
     };
     if (options.thread_id || !saver.openThreads({.limit = 0})) {
-        saver.forEachHead({.thread_id = options.thread_id}, page_size, [&](const ListedCheckpoint& head) {
+        saver.forEachHead({.thread_id = options.thread_id}, described_page_size, [&](const ListedCheckpoint& head) {
             check(head.thread_id, head.id);
             return true;
         });
         return found;
     }
-    OpenThreadsQuery query{.limit = page_size};
+    OpenThreadsQuery query{.limit = described_page_size};
     for (;;) {
         const auto threads = saver.openThreads(query);
         for (const IndexedThread& thread : *threads) check(thread.place.thread_id, thread.place.since);

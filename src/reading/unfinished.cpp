@@ -16,7 +16,7 @@
 namespace stategraph {
 namespace {
 
-constexpr std::size_t page_size = 500;
+constexpr std::size_t unfinished_page_size = 500;
 
 using checkpoint::DueTask;
 
@@ -210,13 +210,13 @@ template <class Take>
 bool forEachOpen(BaseCheckpointSaver& saver, const UnfinishedQuery& query, Statuses statuses, Take take) {
     OpenThreadsQuery page{.statuses = statuses,
                           .after_thread_id = query.after_thread_id,
-                          .limit = page_size,
+                          .limit = unfinished_page_size,
                           .with_summaries = !query.metadata.empty()};
     for (;;) {
         const auto threads = saver.openThreads(page);
         if (!threads) return false;
         if (threads->empty() || !forEachOf(saver, *threads, query.metadata, take)) return true;
-        if (threads->size() < page_size) return true;
+        if (threads->size() < unfinished_page_size) return true;
         page.after_thread_id = threads->back().place.thread_id;
     }
 }
@@ -225,7 +225,7 @@ bool forEachOpen(BaseCheckpointSaver& saver, const UnfinishedQuery& query, Statu
 template <class Take>
 void forEachNamed(BaseCheckpointSaver& saver, const UnfinishedQuery& query, Take take) {
     const bool has_index = saver.openThreads({.limit = 0}).has_value();
-    const std::size_t together = has_index ? page_size : 1;
+    const std::size_t together = has_index ? unfinished_page_size : 1;
     for (std::size_t at = 0; at < query.thread_ids.size(); at += together) {
         const std::span names = std::span(query.thread_ids).subspan(at);
         ListQuery page{.checkpoint_ns = "", .heads = true, .with_writes = true};
@@ -302,7 +302,7 @@ std::vector<UnfinishedThread> checkpoint::findUnfinished(BaseCheckpointSaver& sa
     if (!query.thread_ids.empty()) {
         forEachNamed(saver, query, take);
     } else if (!forEachOpen(saver, query, statuses, take)) {
-        saver.forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size,
+        saver.forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, unfinished_page_size,
                           [&](const ListedCheckpoint& head) { return take(examineOrReport(head, query.metadata)); });
     }
     return found;

@@ -15,7 +15,7 @@
 namespace stategraph::engine {
 namespace {
 
-constexpr std::size_t key_bytes_max = 200;
+constexpr std::size_t call_key_bytes_max = 200;
 
 bool isKept(const detail::Core& core, const detail::ChannelSpec& channel) noexcept {
     return core.returns(channel.index) && isStored(channel.kind);
@@ -70,10 +70,11 @@ void GraphCall::check() const {
     const ErrorContext where{.node = std::string(runtime_.node())};
     const auto refuse = [&](const std::string& why) {
         throw InvalidArgumentError("node '" + where.node + "' calls a graph with a key that " + why +
-                                       "; give each call a text of 1 to " + std::to_string(key_bytes_max) + " bytes",
+                                       "; give each call a text of 1 to " + std::to_string(call_key_bytes_max) +
+                                       " bytes",
                                    where);
     };
-    if (key_.empty() || key_.size() > key_bytes_max) refuse("has " + std::to_string(key_.size()) + " bytes");
+    if (key_.empty() || key_.size() > call_key_bytes_max) refuse("has " + std::to_string(key_.size()) + " bytes");
     if (!detail::isUtf8(key_)) refuse("is not UTF-8");
     if (livesWithThread(*core_)) {
         throw InvalidArgumentError("node '" + where.node + "' calls a graph (key '" + key_ +

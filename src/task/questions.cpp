@@ -15,7 +15,7 @@ namespace {
 
 thread_local detail::CallQuestions* innermost_call = nullptr;
 
-constexpr std::size_t key_bytes_max = 200;
+constexpr std::size_t question_key_bytes_max = 200;
 
 }  // namespace
 
@@ -146,11 +146,11 @@ void checkMayAsk(Runtime& runtime, const engine::HeldRun& held) {
 void checkKey(const Runtime& runtime, std::string_view key) {
     const auto refuse = [&](const std::string& why) {
         throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' asks with a key that " + why +
-                                       "; give each question a text of 1 to " + std::to_string(key_bytes_max) +
+                                       "; give each question a text of 1 to " + std::to_string(question_key_bytes_max) +
                                        " bytes",
                                    {.node = std::string(runtime.node())});
     };
-    if (key.empty() || key.size() > key_bytes_max) refuse("has " + std::to_string(key.size()) + " bytes");
+    if (key.empty() || key.size() > question_key_bytes_max) refuse("has " + std::to_string(key.size()) + " bytes");
     if (!isUtf8(key)) refuse("is not UTF-8");
 }
 

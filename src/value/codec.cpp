@@ -132,7 +132,7 @@ std::string listOf(TableView table) {
     }
     if (names.empty()) return "there are none";
     std::string list = "known are ";
-    for (const std::string_view name : names) list += (name == names.front() ? "" : ", ") + quoted(name);
+    for (const std::string_view name : names) list += (name == names.front() ? "" : ", ") + inQuotes(name);
     return list;
 }
 
@@ -151,16 +151,16 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
         if (found == nullptr) {
             const bool is_tag = is_text && !tag.empty() && key == tag;
             if (!is_tag && !table.allows_unknown) {
-                const std::string shown = quoted(is_text ? std::string(key) : cborToJson(key));
+                const std::string shown = inQuotes(is_text ? std::string(key) : cborToJson(key));
                 faults.add("member " + shown + " is unknown: " + listOf(table));
             } else if (is_tag && std::exchange(has_tag, true)) {
-                faults.add("member " + quoted(key) + " occurs twice");
+                faults.add("member " + inQuotes(key) + " occurs twice");
             }
             decoder.skip();
             continue;
         }
         if (std::exchange(seen[found->index], 1) != 0) {
-            faults.add("member " + quoted(key) + " occurs twice");
+            faults.add("member " + inQuotes(key) + " occurs twice");
             decoder.skip();
             continue;
         }
@@ -169,7 +169,7 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
         try {
             decode_at(found->index);
         } catch (const WrongTypeError& error) {
-            faults.addInside("member " + quoted(key) + ": ", error, reading);
+            faults.addInside("member " + inQuotes(key) + ": ", error, reading);
             reading.tag = {};
             decoder = before;
             decoder.skip();
@@ -178,7 +178,7 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
     for (std::size_t i = 0; i < table.names_size; ++i) {
         const TableName& each = table.names[i];
         if (!each.former && each.required && seen[each.index] == 0)
-            faults.add("member " + quoted(each.name) + " is missing");
+            faults.add("member " + inQuotes(each.name) + " is missing");
     }
     faults.raise();
 }
@@ -259,7 +259,7 @@ namespace {
 
 std::string namesIn(EnumRows names) {
     std::string list;
-    for (std::size_t i = 0; i < names.size; ++i) list += (i == 0 ? "" : ", ") + quoted(names.rows[i].name);
+    for (std::size_t i = 0; i < names.size; ++i) list += (i == 0 ? "" : ", ") + inQuotes(names.rows[i].name);
     return list;
 }
 
@@ -286,7 +286,7 @@ std::optional<std::int64_t> decodeEnumName(Decoder& decoder, EnumRows names) {
         if (names.rows[i].name == name) return names.rows[i].number;
     }
     decoder = before;
-    throw WrongTypeError("expected one of " + namesIn(names) + ", found " + quoted(name));
+    throw WrongTypeError("expected one of " + namesIn(names) + ", found " + inQuotes(name));
 }
 
 namespace {
@@ -352,25 +352,26 @@ std::size_t findTag(Decoder& decoder, const Tags& tags) {
     const bool is_strict = decoder.strict() != nullptr;
     if (decoder.peek() == Decoder::Type::array && !is_strict) return tags.size;
     std::string list;
-    for (std::size_t i = 0; i < tags.size; ++i) list += (i == 0 ? "" : ", ") + quoted(tags.tags[i]);
+    for (std::size_t i = 0; i < tags.size; ++i) list += (i == 0 ? "" : ", ") + inQuotes(tags.tags[i]);
     Decoder in = decoder;
     for (std::size_t count = in.map(); count > 0; --count) {
         if (!isText(in.peek())) {
             in.skip();
         } else if (in.text() == tags.member) {
-            if (!isText(in.peek())) throw WrongTypeError("member " + quoted(tags.member) + ": expected one of " + list);
+            if (!isText(in.peek()))
+                throw WrongTypeError("member " + inQuotes(tags.member) + ": expected one of " + list);
             const std::string_view tag = in.text();
             for (std::size_t i = 0; i < tags.size; ++i) {
                 if (tags.tags[i] != tag) continue;
                 if (is_strict) decoder.strict()->tag = tags.member;
                 return i;
             }
-            throw WrongTypeError("member " + quoted(tags.member) + ": expected one of " + list + ", found " +
-                                 quoted(tag));
+            throw WrongTypeError("member " + inQuotes(tags.member) + ": expected one of " + list + ", found " +
+                                 inQuotes(tag));
         }
         in.skip();
     }
-    throw WrongTypeError("member " + quoted(tags.member) + " is missing, which is one of " + list);
+    throw WrongTypeError("member " + inQuotes(tags.member) + " is missing, which is one of " + list);
 }
 
 }  // namespace stategraph::detail

@@ -31,7 +31,7 @@ private:
 
 }  // namespace
 
-std::string quoted(std::string_view name) {
+std::string inQuotes(std::string_view name) {
     std::string text = "'";
     if (name.size() <= name_max) return text.append(name).append("'");
     return text.append(beginningOf(name, name_max)).append("…'");
@@ -101,7 +101,7 @@ void passWithoutRepeated(Decoder& in) {
     }
     std::sort(keys.begin(), keys.end());
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
-    if (twice != keys.end()) throw WrongTypeError("member " + quoted(cborToJson(*twice)) + " occurs twice");
+    if (twice != keys.end()) throw WrongTypeError("member " + inQuotes(cborToJson(*twice)) + " occurs twice");
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ void Decoder::leave(std::string_view container, std::size_t left) const noexcept
         for (std::size_t i = 0; i < 2 * (count - left); ++i) in.skip();
         const bool is_text = in.peek() == Type::text;
         strict_->trail.insert(
-            0, "entry " + detail::quoted(is_text ? std::string(in.text()) : cborToJson(in.raw())) + ": ");
+            0, "entry " + detail::inQuotes(is_text ? std::string(in.text()) : cborToJson(in.raw())) + ": ");
     } catch (...) {  // the path stays shorter, because there is no memory
     }
 }

@@ -33,6 +33,6 @@ private:
 };
 
 /// Returns a name as errors show it. A very long name is cut.
-std::string quoted(std::string_view name);
+std::string inQuotes(std::string_view name);
 
 }  // namespace stategraph::detail

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = FilterNode::Kind;
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string inQuotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 Kind kindOf(std::string_view operation) {
     if (operation == "$eq") return Kind::equal;
@@ -23,7 +23,7 @@ Kind kindOf(std::string_view operation) {
     if (operation == "$lt") return Kind::less;
     if (operation == "$lte") return Kind::less_or_equal;
     throw InvalidArgumentError(
-        "the filter has the operator " + quoted(operation) +
+        "the filter has the operator " + inQuotes(operation) +
         ", and there is none; take one of $eq $ne $gt $gte $lt $lte (names of fields do not begin with $)");
 }
 
@@ -32,7 +32,7 @@ void checkName(std::string_view name) {
         throw InvalidArgumentError("the filter names a field with an empty name; name it, or remove the extra dot");
     if (name.front() == '$') {
         throw InvalidArgumentError(
-            "the filter has " + quoted(name) +
+            "the filter has " + inQuotes(name) +
             " where the name of a field belongs; operators belong inside a field: {\"field\": {\"$gt\": 1}}");
     }
 }

@@ -24,7 +24,7 @@ constexpr std::uint64_t parts = 64;
 constexpr std::uint64_t entries_of_part = 4096;
 constexpr std::uint64_t bytes_least = 64U << 10U;
 // The size of the rows of an item in addition to its bytes.
-constexpr std::uint64_t entry_cost_bytes = 256;
+constexpr std::uint64_t row_cost_bytes = 256;
 
 std::string hex(std::uint64_t number, int digits) {
     std::string text;
@@ -101,7 +101,7 @@ struct StoreCache::Impl {
     }
 
     std::uint64_t sizeOf(const Entry& entry) const {
-        return std::max(entry.ns.size() + entry.key.size() + entry.value.size() + entry_cost_bytes,
+        return std::max(entry.ns.size() + entry.key.size() + entry.value.size() + row_cost_bytes,
                         part_bytes / entries_of_part);
     }
 

@@ -22,8 +22,8 @@ class ModelChain;
 /// hook, on the thread of the hook.
 class ModelCall {
 public:
-    ModelCall(const State& state, Runtime& runtime, const model::Prices& prices) noexcept
-        : state(state), runtime(runtime), prices(prices) {}
+    ModelCall(const State& before, Runtime& of_node, const model::Prices& of_agent) noexcept
+        : state(before), runtime(of_node), prices(of_agent) {}
     ModelCall(const ModelCall&) = delete;
     ModelCall& operator=(const ModelCall&) = delete;
 
