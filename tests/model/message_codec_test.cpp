@@ -13,7 +13,8 @@
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/support/sanitized.hpp"
 
-// Messages, calls and tokens by model have codecs of their own, whose bytes are those of any struct with the same table.
+// Messages, calls and tokens by model have codecs of their own, whose bytes are those of any struct with the same
+// table.
 namespace stategraph::model {
 namespace {
 

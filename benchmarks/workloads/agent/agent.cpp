@@ -80,8 +80,8 @@ void registerCases() {
     add("agent/rounds_10", [](benchmark::State& state) { turn(state, {}); });
     add("agent/rounds_10_unsaved", [](benchmark::State& state) { turn(state, {.is_saved = false}); });
     add("agent/rounds_10_tokens", [](benchmark::State& state) { turn(state, {.counts_tokens = true}); });
-    // 33 hooks of model calls and 10 of tools more with each middleware: the second has the price of a hook alone, the first
-    // also what an agent with middleware does once a round.
+    // Each middleware adds 33 hooks of model calls and 10 of tools. Between one and two lies the price of hooks alone;
+    // the first also has what an agent with middleware does in each round.
     add("agent/rounds_10_hooks", [](benchmark::State& state) { turn(state, {.middleware = {idle("a")}}); });
     add("agent/rounds_10_hooks_twice", [](benchmark::State& state) {
         turn(state, {.middleware = {idle("a"), idle("b")}});

@@ -199,10 +199,10 @@ public:
     /// Adds a message of the user and runs the turn, until there is an answer, a budget is used up, or a call waits.
     /// Errors: as CompiledGraph::invoke; what the model throws is a NodeError's original().
     Result<State> say(std::string text, const RunConfig& config = RunConfig::defaults()) const;
-    /// Does the same, and gives `take` the text of the answers while the model writes it, on the thread where each piece
-    /// comes. What sub-agents say is not given. If a call of the model breaks off and is repeated, `take` gets both
-    /// attempts; a program that must tell them apart reads StreamEvent::attempt (`graph().stream`). What `take` throws
-    /// fails the run.
+    /// Does the same, and gives `take` the text of the answers while the model writes it, on the thread where each
+    /// piece comes. What sub-agents say is not given. If a call of the model breaks off and is repeated, `take` gets
+    /// both attempts; a program that must tell them apart reads StreamEvent::attempt (`graph().stream`). What `take`
+    /// throws fails the run.
     Result<State> say(std::string text, const RunConfig& config,
                       const std::function<void(std::string_view piece)>& take) const;
 
