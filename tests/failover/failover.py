@@ -294,7 +294,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="stategraph-failover-")
     trial = Trial(given.program, folder, seed)
     started = time.monotonic()
-    is_good = False
+    is_good = was_ended = False
     try:
         print(f"seed {seed}, folder {folder}; {trial.cluster.versions()}\nttl {TTL} s, loop_wait {LOOP_WAIT} s, retry_timeout {RETRY_TIMEOUT} s; "
               f"etcd: heartbeat {ETCD_HEARTBEAT_MS} ms, election {ETCD_ELECTION_MS} ms", flush=True)
@@ -310,11 +310,14 @@ def main():
         if given.history:
             history(given.history, trial, seed, found, seconds)
         is_good = not bad
+    except SystemExit:
+        was_ended = True
+        raise
     finally:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         trial.stop()
-        if is_good and not given.keep:
+        if (is_good or was_ended) and not given.keep:
             shutil.rmtree(folder, ignore_errors=True)
         else:
             print(f"logs and journals are in {folder}")

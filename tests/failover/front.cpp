@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <stategraph/postgres_queue.hpp>

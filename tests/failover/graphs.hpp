@@ -1,6 +1,9 @@
 #pragma once
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <stategraph/postgres_saver.hpp>

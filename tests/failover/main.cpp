@@ -8,6 +8,7 @@
 // DATABASE is a connection string that names all servers. FOLDER has the journals. `front` and `work` end at SIGTERM.
 #include <atomic>
 #include <csignal>
+#include <exception>
 #include <iostream>
 #include <string>
 #include <vector>

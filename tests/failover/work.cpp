@@ -1,7 +1,9 @@
 #include "tests/failover/modes.hpp"
 
+#include <atomic>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <thread>
 
