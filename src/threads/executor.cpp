@@ -305,9 +305,8 @@ Executor::~Executor() {
     impl_->wake.notify_all();
     impl_->wake_watcher.notify_all();
     if (served == impl_.get()) return;  // the last owner was released on one of its threads, which end by themselves
-    impl_->ended.wait(lock.native(), [this]() SG_REQUIRES(impl_->mutex) {
-        return impl_->threads == 0 && !impl_->has_watcher;
-    });
+    impl_->ended.wait(lock.native(),
+                      [this]() SG_REQUIRES(impl_->mutex) { return impl_->threads == 0 && !impl_->has_watcher; });
 }
 
 void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
