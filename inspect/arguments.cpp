@@ -16,7 +16,7 @@ bool isOneOf(std::string_view word, const std::vector<std::string_view>& words) 
 
 std::string adviceOn(std::string_view wrong, std::vector<std::string_view> known) {
     const auto closest = engine::closestName(wrong, known);
-    return closest ? "did you mean " + engine::quoted(*closest) + "? " : "";
+    return closest ? "did you mean " + engine::inQuotes(*closest) + "? " : "";
 }
 
 Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts, std::string_view command) {
