@@ -11,8 +11,8 @@ namespace player {
 ///
 /// One of what the client received besides the replies has `"in": "result"` in place of the step, and its place is in
 /// the scenario's `result`. In place of `value`: `"remove": true` for a member or an item that does not come, and
-/// `"insert": V` for an item that comes before the place. They are applied in order. Errors: std::runtime_error for a step or a place that does not
-/// exist, for a difference without a reason, and for one that changes nothing.
+/// `"insert": V` for an item that comes before the place. They are applied in order. Errors: std::runtime_error for a
+/// step or a place that does not exist, for a difference without a reason, and for one that changes nothing.
 boost::json::object withDifferences(const boost::json::object& scenario, const boost::json::array& differences);
 
 }  // namespace player
