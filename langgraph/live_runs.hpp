@@ -43,7 +43,8 @@ public:
 
     /// Null: it is not of this process, or was forgotten.
     std::shared_ptr<LiveRun> find(const std::string& run_id) const;
-    /// The run of a thread that began first after a place (LiveRun::order), of those that are not forgotten; null: none.
+    /// The run of a thread that began first after a place (LiveRun::order), of those that are not forgotten; null:
+    /// none.
     std::shared_ptr<LiveRun> begunAfter(const std::string& thread_id, std::uint64_t order) const;
     /// The run of a thread that began last; null: none, or it was forgotten.
     std::shared_ptr<LiveRun> lastBegun(const std::string& thread_id) const;

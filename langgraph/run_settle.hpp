@@ -20,8 +20,9 @@ struct Settled {
 
 /// Notes in the record of a run that is about to begin, if it has no input, how its thread stands and which open
 /// questions its answers are for, because the log does not say which run gave an answer. Returns what the run does:
-/// `work`; if it has an answer for a question inside a graph that an edit there has closed, the thread is first continued
-/// until it asks again, because LangGraph's clients answer after an edit. Errors: those of Graph, and the store's.
+/// `work`; if it has an answer for a question inside a graph that an edit there has closed, the thread is first
+/// continued until it asks again, because LangGraph's clients answer after an edit. Errors: those of Graph, and the
+/// store's.
 detail::Work noteStart(const Service& service, LiveRun& run, detail::Work work);
 
 /// Removes from a thread's log what a run has stored. What the run has answered is open again, unless a later run has

@@ -18,8 +18,9 @@ ApiRecords::Batch beginTtl(Clock::Time now, ThreadRecord& thread);
 boost::json::value ttlJson(const ThreadRecord& thread);
 
 /// Deletes, or prunes to their newest checkpoints, the threads whose time since their last change is over; one that has
-/// a run stays until that has ended. Whatever the process leaves, the next one does. Returns when to look again. Errors:
-/// the store's and the savers'. Cost: one read of each thread whose time comes, and of those that were changed since.
+/// a run stays until that has ended. Whatever the process leaves, the next one does. Returns when to look again.
+/// Errors: the store's and the savers'. Cost: one read of each thread whose time comes, and of those that were changed
+/// since.
 Clock::Time endExpired(Service& service);
 
 }  // namespace stategraph::langgraph
