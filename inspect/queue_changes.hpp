@@ -65,9 +65,9 @@ struct QueueChangedView {
     }
 };
 
-/// Changes all threads that the request selects, in one statement, or says which. `first` is of what was selected before
-/// the change. Errors: InvalidArgumentError for a request that selects nothing, a change or a standing that does not
-/// exist, and a saver without a queue.
+/// Changes all threads that the request selects, in one statement, or says which. `first` is of what was selected
+/// before the change. Errors: InvalidArgumentError for a request that selects nothing, a change or a standing that does
+/// not exist, and a saver without a queue.
 QueueChangedView changeThreads(const std::shared_ptr<BaseCheckpointSaver>& saver, const QueueChangeRequest& request);
 
 /// queue retry|cancel|release|set-aside|limit: does what the first place names.

@@ -12,8 +12,8 @@
 namespace stategraph::workers {
 
 /// The queues that a worker serves. A name that ends with `*` stands for a group: all queues whose names begin so, and
-/// that are not named alone. They have their turns one after the other, in the order of names. For one thread at a time,
-/// but `find` and `isGroup` may be called from any.
+/// that are not named alone. They have their turns one after the other, in the order of names. For one thread at a
+/// time, but `find` and `isGroup` may be called from any.
 class QueueTurns {
 public:
     explicit QueueTurns(std::span<const WorkerQueue> queues);

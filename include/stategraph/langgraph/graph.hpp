@@ -56,9 +56,9 @@ struct GraphOptions {
     /// What runs begin with: limits, metadata, context. A request sets thread, breakpoints and durability, and may set
     /// the recursion limit.
     RunConfig config = {};
-    /// The JSON Schema of a JsonState, an object with `properties`: what clients see of the types of its channels, which
-    /// otherwise have those that their reducers say. Values are not checked against it. Empty for graphs of C++ types,
-    /// whose schemas are made of them.
+    /// The JSON Schema of a JsonState, an object with `properties`: what clients see of the types of its channels,
+    /// which otherwise have those that their reducers say. Values are not checked against it. Empty for graphs of C++
+    /// types, whose schemas are made of them.
     std::string state_schema = {};
 };
 
