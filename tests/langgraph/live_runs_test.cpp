@@ -40,7 +40,7 @@ TEST_CASE("a run that another one replaces while it is being stored is stored as
                       .multitask_strategy = strategy,
                       .kwargs = {{"input", {{"name", "x"}}}}};
         const auto& served = service->graphs.at("app");
-        Work work = served->graph->prepare(startOf(*served, run));
+        auto work = served->graph->prepare(startOf(*served, run));
         return std::make_shared<LiveRun>(std::move(run), served, std::nullopt, std::move(work), *service);
     };
     const auto store = [&](const std::shared_ptr<LiveRun>& run) {
