@@ -53,7 +53,7 @@ std::optional<std::int64_t> secondsOf(const Call& call, std::string_view option)
     return age ? std::optional<std::int64_t>(age->count()) : std::nullopt;
 }
 
-QueueChangeRequest requestOf(const Call& call) {
+QueueChangeRequest changeRequestOf(const Call& call) {
     const auto text = [&](std::string_view option) { return call.arguments.value(option).value_or(""); };
     QueueChangeRequest request{.change = call.place(0),
                                .queue = text("--queue"),
@@ -78,7 +78,7 @@ QueueChangeRequest requestOf(const Call& call) {
 }
 
 Exit changeMany(Call& call) {
-    const QueueChangedView changed = changeThreads(call.shared_saver, requestOf(call));
+    const QueueChangedView changed = changeThreads(call.shared_saver, changeRequestOf(call));
     auto& out = call.terminal.out();
     if (call.asJson()) {
         out << toJson(changed) << '\n';

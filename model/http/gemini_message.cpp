@@ -192,7 +192,7 @@ bool isRefused(const File& file) noexcept {
 }
 
 /// A file of a tool's result; a text in place of one that the server would refuse in each further request.
-json::object geminiFile(const File& file) {
+json::object geminiResultFile(const File& file) {
     return isRefused(file) ? json::object{{"note", fileNote(file)}} : geminiFile(file);
 }
 
@@ -240,7 +240,7 @@ json::array geminiResultParts(const Message& message, std::size_t at, const Gemi
     const std::string& id = answeredCall(sending.ids, message, at);
     json::array inside;
     json::array after;
-    for (json::value& part : toolContent(message, options, geminiText, geminiFile)) {
+    for (json::value& part : toolContent(message, options, geminiText, geminiResultFile)) {
         if (part.as_object().contains("text")) continue;
         if (const std::string_view note = textOf(part.as_object(), "note"); !note.empty()) {
             after.push_back(geminiText(note));
