@@ -27,7 +27,7 @@ json::object channelSchema(const std::string& kind) {
     return schema;
 }
 
-std::string schemaOf(const json::value& graph) {
+std::string shownSchema(const json::value& graph) {
     json::object properties;
     for (const auto& channel : graph.at("channels").as_object())
         properties[channel.key()] = channelSchema(json::value_to<std::string>(channel.value()));
@@ -51,7 +51,7 @@ std::map<std::string, std::shared_ptr<sg::langgraph::Graph>> served(const json::
     };
     std::map<std::string, std::shared_ptr<sg::langgraph::Graph>> all;
     for (auto& [name, app] : buildAll(graphs, surroundings)) {
-        options.state_schema = schemaOf(graphs.at(name));
+        options.state_schema = shownSchema(graphs.at(name));
         all.emplace(name, sg::langgraph::graph(app, options));
     }
     return all;
