@@ -39,6 +39,16 @@ grep -q "^## $version\b" CHANGELOG.md || die "CHANGELOG.md has no heading \"## $
 if [ "$quick" = yes ]; then need_packages build; else need_packages build tests postgres site; fi
 have python3 || apt_install python3
 when=$(git log -1 --format=%ct)
+# What is in the folder is deleted, so it must be new, empty, or what an earlier release has left.
+case $repo/ in
+"${out%/}"/*) die "$out is or has the repository, and what is in the folder is deleted first." "Name another one." ;;
+esac
+if [ -e "$out" ] && [ ! -d "$out" ]; then die "$out is not a folder." "Name another one."; fi
+if [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
+  if [ ! -e "$out/SHA256SUMS" ] && [ ! -d "$out/check" ] || ! compgen -G "$out/stategraph-*.tar.gz" >/dev/null; then
+    die "$out has files, and no release was made there." "They would be deleted: name another one, or empty it."
+  fi
+fi
 rm -rf "$out"
 mkdir -p "$out"
 

@@ -26,7 +26,7 @@ struct Agenda {
     Time last_claim;
     Time next_forgetting;
     bool may_be_more = false;   // whether the last claim got everything that it requested
-    bool is_limited = false;    // whether a queue's limit over all workers kept the last claim from more
+    bool is_limited = false;    // whether a queue's limit over all workers kept the last claim from more, in any round
     bool is_woken = false;      // whether a notification has come since the last claim
     std::uint64_t cancels = 0;  // how many notifications of cancels have come
 };

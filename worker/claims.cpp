@@ -15,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds gathering{5};
 // A thread is declined for this long if its lease was lost here and it is claimed again before its run has ended.
 constexpr milliseconds declined_for{1'000};
+// A claim ends after so many statements for groups of queues that gave nothing, and the next one continues there.
+constexpr int vain_rounds_max = 16;
 
 }  // namespace
 
@@ -27,23 +29,26 @@ void Keeper::claim() {
         if (now < agenda.next_claim && agenda.is_woken) ++metrics.woken;
         // Before the statement is sent, because what is submitted while it runs may not be in its result.
         agenda.is_woken = false;
+        agenda.is_limited = false;
         agenda.last_claim = now;
     }
     std::vector<bool> is_empty(options.queues.size(), false);
-    std::optional<std::size_t> got;
+    turns.begin();
+    std::optional<Round> round;
+    int vain = 0;
     do {
-        got = claimOnce(is_empty);
-    } while (got && *got > 0);
+        round = claimOnce(is_empty);
+    } while (round && (round->claimed > 0 || (round->has_more && ++vain < vain_rounds_max)));
     std::uniform_real_distribution<double> part(0.75, 1.25);
     const auto poll = std::chrono::duration_cast<Clock::duration>(options.poll_interval * part(random));
     const detail::LockGuard lock(mutex);
-    agenda.may_be_more = got && freeSlots() == 0 && std::ranges::count(is_empty, false) > 0;
-    agenda.next_claim = threads.now() + (!got                 ? Clock::duration(pause)
+    agenda.may_be_more = round && freeSlots() == 0 && std::ranges::count(is_empty, false) > 0;
+    agenda.next_claim = threads.now() + (!round               ? Clock::duration(pause)
                                          : agenda.may_be_more ? Clock::duration(gathering)
                                                               : poll);
 }
 
-std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
+std::optional<Keeper::Round> Keeper::claimOnce(std::vector<bool>& is_empty) {
     ClaimRequest request{.worker = options.name, .lease = options.lease};
     std::vector<std::size_t> most;
     std::uint64_t cancels = 0;
@@ -70,18 +75,22 @@ std::optional<std::size_t> Keeper::claimOnce(std::vector<bool>& is_empty) {
     }
     std::vector<std::size_t> got(most.size(), 0);
     for (const Claim& each : claims) ++got[turns.find(each.queue).value_or(0)];
+    Round round{.claimed = claims.size()};
     for (std::size_t i = 0; i < most.size(); ++i) {
-        // One of several queues may have had less than its part.
-        if (most[i] > 0 && (turns.isGroup(i) ? got[i] == 0 : got[i] < most[i])) is_empty[i] = true;
+        if (most[i] == 0) continue;
+        // One of several queues may have had less than its part, and those of a group that come next may have more.
+        const bool is_vain = turns.isGroup(i) ? got[i] == 0 : got[i] < most[i];
+        if (is_vain && turns.isGroup(i) && !turns.isWhole(i))
+            round.has_more = true;
+        else if (is_vain)
+            is_empty[i] = true;
     }
-    {
+    if (!limited.empty()) {
         const detail::LockGuard lock(mutex);
-        agenda.is_limited = !limited.empty();
+        agenda.is_limited = true;
     }
-    const std::size_t count = claims.size();
-    if (request.queues.empty()) return 0;
-    take(std::move(claims), begin + options.lease, cancels);
-    return count;
+    if (!request.queues.empty()) take(std::move(claims), begin + options.lease, cancels);
+    return round;
 }
 
 bool Keeper::want(ClaimRequest& request, std::size_t index, std::size_t most) {

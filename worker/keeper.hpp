@@ -75,8 +75,12 @@ struct Keeper {
     void giveBack() SG_EXCLUDES(mutex);
     void beginWaiting() SG_EXCLUDES(mutex);
     void claim() SG_EXCLUDES(mutex);
-    /// Returns how many threads were claimed, or none if the queue could not be reached.
-    std::optional<std::size_t> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
+    struct Round {
+        std::size_t claimed = 0;  // threads
+        bool has_more = false;    // whether a group gave none, and not all of its queues have had their turn
+    };
+    /// Returns none if the queue could not be reached.
+    std::optional<Round> claimOnce(std::vector<bool>& is_empty) SG_EXCLUDES(mutex);
     /// Adds what is to be claimed from the queue with this index to a request: at most so many threads. Returns false
     /// if the queue could not be reached.
     bool want(ClaimRequest& request, std::size_t index, std::size_t most) SG_EXCLUDES(mutex);

@@ -8,7 +8,7 @@ namespace stategraph::workers {
 QueueTurns::QueueTurns(std::span<const WorkerQueue> queues) {
     for (const WorkerQueue& queue : queues) {
         const bool is_group = queue.name.ends_with('*');
-        names_.push_back({queue.name.substr(0, queue.name.size() - (is_group ? 1 : 0)), is_group, {}});
+        names_.push_back({queue.name.substr(0, queue.name.size() - (is_group ? 1 : 0)), is_group, {}, {}, 0});
     }
 }
 
@@ -23,8 +23,22 @@ std::optional<std::size_t> QueueTurns::find(std::string_view queue) const noexce
     return best;
 }
 
+void QueueTurns::begin() {
+    for (Name& name : names_) {
+        name.begun = name.after;
+        name.ends = 0;
+    }
+}
+
+bool QueueTurns::isWhole(std::size_t index) const noexcept {
+    const Name& group = names_[index];
+    return group.ends > 1 || (group.ends == 1 && group.after >= group.begun);
+}
+
 void QueueTurns::note(std::size_t index, DueQueues found, std::vector<std::string>& names) {
-    names_[index].after = std::move(found.last);
+    Name& group = names_[index];
+    group.after = std::move(found.last);
+    if (group.after.empty()) ++group.ends;
     for (std::string& name : found.names) {
         if (find(name) == index && std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
     }

@@ -24,6 +24,10 @@ public:
     std::string_view prefix(std::size_t index) const noexcept { return names_[index].text; }
     /// The queue after which the next turn begins; empty: the first of all.
     const std::string& after(std::size_t index) const noexcept { return names_[index].after; }
+    /// A claim begins: from now on, `isWhole` counts.
+    void begin();
+    /// Whether the group's looks since `begin` have passed all of its queues.
+    bool isWhole(std::size_t index) const noexcept;
     /// Adds to `names` what a look at the group has found, if it is not there, and notes where the next one begins.
     void note(std::size_t index, DueQueues found, std::vector<std::string>& names);
 
@@ -32,6 +36,8 @@ private:
         std::string text;  // of a group, its beginning
         bool is_group = false;
         std::string after;
+        std::string begun;  // `after` when the claim began
+        int ends = 0;       // how many looks have reached the last queue since
     };
     std::vector<Name> names_;
 };

@@ -32,10 +32,10 @@ public:
     void forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
                  void* context, bool elsewhere = false);
 
-    /// Does the same for calls that are expected to return at once: the calling thread makes them one after the other.
-    /// Other threads help only once it has been at them for more than a millisecond, so that calls which wait for each
-    /// other overlap all the same. The first call starts one more thread than `threads_max`, which watches over all of
-    /// them and ends after `idle` without any. Cost: two locks and an allocation.
+    /// Does the same for calls that are expected to be short: the calling thread makes them one after the other. If
+    /// they take more than about a millisecond, other threads help, so that calls that wait for each other overlap.
+    /// A thread in addition to `threads_max` watches over such calls. It starts with the first ones that may overlap,
+    /// and ends after `idle` without any. Cost: two locks and an allocation.
     void forEachBrief(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
                       void* context);
 

@@ -257,8 +257,9 @@ struct Release {
 /// number of processes.
 ///
 /// Errors of all calls: SaverError; InvalidArgumentError for names that are empty or too long (a thread id has at most
-/// ThreadId::size_max bytes). A call whose connection breaks is made once more over a new one. Link
-/// `stategraph::queue`.
+/// ThreadId::size_max bytes). A call whose connection breaks is made once more over a new one. What it then returns,
+/// such as a number of threads, counts only what the second attempt changed; the first may have done the work.
+/// Link `stategraph::queue`.
 class PostgresQueue {
 public:
     /// Uses the database of `saver`. Errors: InvalidArgumentError for null.

@@ -93,7 +93,8 @@ public:
     /// Whether the run is to end after this superstep (RunControl::requestDrain, requestDrain).
     bool drainRequested() const;
     /// Has the whole run end when this superstep is done and committed, with Status::drained, as
-    /// RunControl::requestDrain does from outside. If nothing is due then, the run ends as it would have. Errors:
+    /// RunControl::requestDrain does from outside. If nothing is due then, the run ends as it would have. The request
+    /// stays if the attempt fails and is tried again. A worker continues such a run with its next claim. Errors:
     /// CancelledError if the attempt was abandoned; InvalidUpdateError in a router that an edit asks.
     void requestDrain();
     /// Reports that the node makes progress (NodeOptions::idle_timeout). Throws CancelledError if the attempt was

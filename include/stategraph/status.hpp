@@ -28,7 +28,7 @@ enum class Status : std::uint8_t {
     damaged,      // its newest checkpoint cannot be read; `recover()` skips it
     sealed,       // its newest checkpoint is encrypted, and was read without an EncryptedSaver
     set_aside,    // workers gave it up, and take it again after `PostgresQueue::retry`; only the queue knows this
-    drained,      // its RunControl ended it after a whole superstep
+    drained,      // its RunControl or one of its nodes ended it after a whole superstep
     left,         // the reader of its stream has left it
     retried,      // an attempt that failed and is followed by another
     handled,      // an attempt that failed for good; the node's error handler made the result of its task

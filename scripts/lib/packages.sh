@@ -86,9 +86,12 @@ apt_install_unstarted() {
     apt_install "$@"
     return
   fi
-  as_root sh -c "printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy"
-  (apt_install "$@") || { as_root rm -f $policy; exit 1; }
-  as_root rm -f $policy
+  # The policy must not stay, also if somebody ends the script meanwhile.
+  (
+    trap 'as_root rm -f '$policy EXIT
+    trap 'exit 130' INT TERM HUP
+    as_root sh -c "printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy" && apt_install "$@"
+  ) || exit
 }
 
 # ------------------------------------------------------------------------------------------------------- the probes

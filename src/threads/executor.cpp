@@ -181,7 +181,8 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
         push({.batch = batch});
     }
 
-    // Begins to watch over brief calls. Returns false if no thread can be started that does.
+    // Begins to watch over brief calls. Returns false if no thread can be started that does. The mutex is locked until
+    // it has been started, so that no other batch relies on one that does not come.
     bool beginBrief(const std::shared_ptr<Batch>& batch) SG_EXCLUDES(mutex) {
         detail::UniqueLock lock(mutex);
         brief.push_back(batch);
@@ -191,18 +192,14 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
             if (sleeps) wake_watcher.notify_one();
             return true;
         }
-        has_watcher = true;
-        lock.unlock();
         try {
             std::thread([self = shared_from_this()] { self->watch(); }).detach();
-            return true;
         } catch (...) {
-            lock.lock();
-            has_watcher = false;
-            ended.notify_all();
-            std::erase(brief, batch);
+            brief.pop_back();
             return false;
         }
+        has_watcher = true;
+        return true;
     }
     void endBrief(const std::shared_ptr<Batch>& batch) noexcept SG_EXCLUDES(mutex) {
         const detail::LockGuard lock(mutex);
@@ -226,6 +223,11 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
             }
             wake_watcher.wait_until(lock.native(), std::chrono::steady_clock::now() + glance_every,
                                     [this]() SG_REQUIRES(mutex) { return stopping; });
+            try {
+                late.reserve(brief.size());
+            } catch (...) {  // there is no memory, so the next glance tries it again
+                continue;
+            }
             std::erase_if(brief, [&late](std::shared_ptr<Batch>& batch) {
                 if (!std::exchange(batch->was_seen, true)) return false;
                 late.push_back(std::move(batch));

@@ -208,7 +208,7 @@ bool PostgresConnection::waitFor(short events) const {
 
 void PostgresConnection::lose(std::string_view work, const std::string& why) {
     is_lost_ = true;
-    settings_.hosts->noteFailed(host_);
+    settings_.hosts->noteLost(host_);
     errors_.failLost(work, why);
 }
 

@@ -41,7 +41,9 @@ PostgresHosts::PostgresHosts(const std::string& conninfo) : hosts_(1) {
     const HostOptions given(PQconninfoParse(conninfo.c_str(), nullptr));
     const HostOptions defaults(PQconndefaults());
     if (!given || !optionOf(given, {}, "service").empty()) return;
-    if (optionOf(given, defaults, "target_session_attrs") == "prefer-standby") return;
+    const std::string attributes = optionOf(given, defaults, "target_session_attrs");
+    will_any_do_ = attributes.empty() || attributes == "any";
+    if (attributes == "prefer-standby") return;
     const std::vector<std::string> names = split(optionOf(given, defaults, "host"));
     const std::vector<std::string> addresses = split(optionOf(given, defaults, "hostaddr"));
     const std::vector<std::string> ports = split(optionOf(given, defaults, "port"));
@@ -67,6 +69,10 @@ std::string PostgresHosts::nameOf(std::size_t place) const {
 
 void PostgresHosts::noteFailed(std::size_t place) noexcept {
     first_.compare_exchange_strong(place, (place + 1) % count());
+}
+
+void PostgresHosts::noteLost(std::size_t place) noexcept {
+    if (!will_any_do_) noteFailed(place);
 }
 
 }  // namespace stategraph::checkpoint

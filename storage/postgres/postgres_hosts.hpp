@@ -30,11 +30,15 @@ public:
     /// Which one is tried first: the one that worked last.
     std::size_t first() const noexcept { return first_; }
     void noteWorking(std::size_t place) noexcept { first_ = place; }
-    /// The next connections try it last.
+    /// It could not be connected to. The next connections try it last.
     void noteFailed(std::size_t place) noexcept;
+    /// A connection to it broke. The next connections try it last, unless any server will do: then the next one could
+    /// be a standby, which would be kept, so the order stays.
+    void noteLost(std::size_t place) noexcept;
 
 private:
     std::vector<Host> hosts_;
+    bool will_any_do_ = true;  // target_session_attrs
     std::atomic<std::size_t> first_{0};
 };
 

@@ -88,6 +88,7 @@ BEGIN
     LOOP
         n := one.place; answer := 0;
         IF one.key <> '' THEN
+            PERFORM FROM {S}.work w WHERE w.thread = one.thread FOR NO KEY UPDATE;
             SELECT i.seq INTO seq FROM {S}.inputs i WHERE i.thread = one.thread AND i.key = one.key FOR KEY SHARE;
             IF FOUND THEN
                 answer := 1; RETURN NEXT; CONTINUE;

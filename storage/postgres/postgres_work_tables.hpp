@@ -20,8 +20,9 @@
 //   uptime   at most one row, with a number for the time since the server's last crash: a crash empties an unlogged
 //            table, and the next claim writes another number
 //
-// A statement that locks a row of `work` and one of `logs` locks that of `work` first. A claim locks it FOR UPDATE, so
-// that it skips threads whose put is under way, and a put that waited for a claim sees the new epoch.
+// A statement that locks a row of `work` and others of the thread, in `logs` or `inputs`, locks that of `work` first. A
+// claim locks it FOR UPDATE, so that it skips threads whose put is under way, and a put that waited for a claim sees
+// the new epoch.
 namespace stategraph::checkpoint {
 
 inline constexpr const char* postgres_work_tables = R"(

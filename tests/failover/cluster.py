@@ -152,10 +152,7 @@ class Cluster:
         self.folder = pathlib.Path(folder)
         self.is_root = os.geteuid() == 0
         self.user = {"user": "postgres", "group": "postgres", "extra_groups": []} if self.is_root else {}
-        self.has_disks = self.is_root and subprocess.run(["mount", "-t", "tmpfs", "tmpfs", self.probe()], check=False,
-                                                         stderr=subprocess.DEVNULL).returncode == 0
-        if self.has_disks:
-            subprocess.run(["umount", self.folder / "probe"], check=True)
+        self.has_disks = self.is_root and self.can_mount()
         self.has_clocks = bool(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1"))
         self.bin = self.make_binaries()
         self.etcd_port, peer, *ports = free_ports(8)
@@ -163,9 +160,14 @@ class Cluster:
         self.nodes = [Node(self, name, ports[2 * i], ports[2 * i + 1]) for i, name in enumerate("abc")]
         self.etcd = None
 
-    def probe(self):
-        (self.folder / "probe").mkdir()
-        return self.folder / "probe"
+    def can_mount(self):
+        probe = self.folder / "probe"
+        probe.mkdir()
+        try:
+            mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", probe], check=False, stderr=subprocess.DEVNULL)
+            return mounted.returncode == 0
+        finally:
+            subprocess.run(["umount", "-l", probe], check=False, stderr=subprocess.DEVNULL)
 
     def give(self, *paths):
         for path in paths:

@@ -242,6 +242,8 @@ def kinds_of(wanted, count, trial):
     left_out = [kind for kind in wanted if kind not in kinds]
     if left_out:
         print("left out:", ", ".join(left_out), "(a full disk needs root for a tmpfs, clocks need faketime)", flush=True)
+    if not kinds:
+        sys.exit("error: none of these kinds can be tried here; name others with --kinds.")
     order = []
     while len(order) < count:
         part = list(kinds)
@@ -292,14 +294,16 @@ def main():
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(130))
     folder = tempfile.mkdtemp(prefix="stategraph-failover-")
-    trial = Trial(given.program, folder, seed)
+    trial = None
     started = time.monotonic()
     is_good = was_ended = False
     try:
+        trial = Trial(given.program, folder, seed)
+        order = kinds_of(wanted, given.count, trial)
         print(f"seed {seed}, folder {folder}; {trial.cluster.versions()}\nttl {TTL} s, loop_wait {LOOP_WAIT} s, retry_timeout {RETRY_TIMEOUT} s; "
               f"etcd: heartbeat {ETCD_HEARTBEAT_MS} ms, election {ETCD_ELECTION_MS} ms", flush=True)
         trial.start()
-        for number, kind in enumerate(kinds_of(wanted, given.count, trial), 1):
+        for number, kind in enumerate(order, 1):
             trial.fail_over(number, kind)
         found = trial.check()
         seconds = time.monotonic() - started
@@ -316,8 +320,9 @@ def main():
     finally:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        trial.stop()
-        if (is_good or was_ended) and not given.keep:
+        if trial:
+            trial.stop()
+        if (is_good or was_ended or not trial) and not given.keep:
             shutil.rmtree(folder, ignore_errors=True)
         else:
             print(f"logs and journals are in {folder}")

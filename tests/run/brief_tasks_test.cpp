@@ -89,11 +89,11 @@ TEST_CASE("brief calls inside brief calls overlap with those outside") {
 }
 
 TEST_CASE("brief calls are made in their order on the calling thread while no other thread is free") {
-    sg::Executor executor({.threads_max = 1});
     struct {
         Signal begun;
         Signal go;
     } busy;
+    sg::Executor executor({.threads_max = 1});
     executor.submit(
         [](void* of) {
             auto& signals = *static_cast<decltype(busy)*>(of);

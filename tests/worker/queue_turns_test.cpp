@@ -38,3 +38,37 @@ TEST_CASE("a turn begins after the last one, and leaves out queues that have a n
     CHECK(names == Names{"t/a", "t/c", "t/d"});
     CHECK(turns.after(0).empty());
 }
+
+TEST_CASE("a claim that began in the middle of a group has passed all of its queues when it is there again") {
+    const std::vector<sg::WorkerQueue> queues{{.name = "t/*"}};
+    QueueTurns turns(queues);
+    Names names;
+    turns.begin();
+    CHECK_FALSE(turns.isWhole(0));
+    turns.note(0, {.names = {"t/a", "t/b"}, .last = "t/b"}, names);
+    CHECK_FALSE(turns.isWhole(0));
+    turns.begin();  // after t/b
+    turns.note(0, {.names = {"t/c"}, .last = ""}, names);
+    CHECK_FALSE(turns.isWhole(0));
+    turns.note(0, {.names = {"t/a"}, .last = "t/a"}, names);
+    CHECK_FALSE(turns.isWhole(0));
+    turns.note(0, {.names = {"t/b", "t/c"}, .last = "t/c"}, names);
+    CHECK(turns.isWhole(0));
+}
+
+TEST_CASE("a claim has passed all queues of a group with the first end if it began there, and else with the second") {
+    const std::vector<sg::WorkerQueue> queues{{.name = "t/*"}};
+    QueueTurns turns(queues);
+    Names names;
+    turns.begin();
+    turns.note(0, {.names = {}, .last = "t/k"}, names);  // it has looked at many, and none had a due thread
+    CHECK_FALSE(turns.isWhole(0));
+    turns.note(0, {.names = {"t/x"}, .last = ""}, names);
+    CHECK(turns.isWhole(0));
+    turns.note(0, {.names = {"t/a"}, .last = "t/a"}, names);
+    turns.begin();  // after t/a
+    turns.note(0, {.names = {}, .last = ""}, names);
+    CHECK_FALSE(turns.isWhole(0));
+    turns.note(0, {.names = {}, .last = ""}, names);
+    CHECK(turns.isWhole(0));
+}

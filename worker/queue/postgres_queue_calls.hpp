@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <stategraph/postgres_queue.hpp>
 
@@ -29,13 +30,17 @@ void checkLease(std::chrono::milliseconds lease);
 /// Makes a text valid for PostgreSQL, which requires UTF-8 without a byte 0; an error of a node may be anything.
 std::string asText(std::string_view text);
 
-/// Runs a statement that changes the queue, and repeats it over a new connection if this one breaks.
+/// Runs a statement that changes the queue, and repeats it over a new connection if this one breaks. What the first
+/// attempt has changed the second finds done, and has nothing to commit, so it first waits until that is durable.
 template <class Impl>
 checkpoint::PostgresResult change(Impl& saver, const checkpoint::PostgresStatement& statement,
                                   const checkpoint::PostgresParameters& parameters, const char* work) {
     saver.checkWritable();
-    return saver.pool.repeat(
-        [&](checkpoint::PostgresConnection& connection) { return connection.run(statement, parameters, work); });
+    bool is_again = false;
+    return saver.pool.repeat([&](checkpoint::PostgresConnection& connection) {
+        if (std::exchange(is_again, true)) connection.makeDurable(work);
+        return connection.run(statement, parameters, work);
+    });
 }
 
 }  // namespace stategraph::queue
