@@ -81,12 +81,12 @@ TEST_CASE("a record of a branch has the Commands of that branch, also where its 
     const agent::Agent helper(options);
     helper.say("leads", {.thread_id = "t"});
     const sg::Config first = helper.graph().getState({.thread_id = "t"}).config;
-    sg::Config begun;
+    sg::Config answered;
     for (const auto& at : helper.graph().getStateHistory({.thread_id = "t"})) {
-        if (at.values.messages.size() == 1) begun = at.config;
+        if (at.values.messages.size() == 2) answered = at.config;
     }
-    REQUIRE(!begun.checkpoint_id.empty());
-    helper.graph().invoke(sg::RESUME, {.thread_id = "t", .checkpoint_id = begun.checkpoint_id});
+    REQUIRE(!answered.checkpoint_id.empty());
+    helper.graph().invoke(sg::RESUME, {.thread_id = "t", .checkpoint_id = answered.checkpoint_id});
     CHECK(runs == 2);
     const agent::Record one = agent::recordOf(helper, first);
     const agent::Record two = agent::recordOf(helper, {.thread_id = "t"});

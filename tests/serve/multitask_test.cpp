@@ -27,9 +27,9 @@ namespace {
 using Texts = std::vector<std::string>;
 
 /// A state without a conversation.
-struct Plain {
+struct Talkless {
     std::string note = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("note", &Plain::note)); }
+    static constexpr auto channels() { return sg::channels(sg::channel("note", &Talkless::note)); }
 };
 
 /// An agent behind a server that answers "echo of TEXT", after a call of a tool that waits at a gate for "work", and
@@ -55,8 +55,8 @@ public:
         helper_ = std::make_unique<agent::Agent>(
             agent::Options{.model = model::scripted(answer), .tools = {tool}, .compile = stored(saver)});
         server_.add("g", serve::endpoint(helper_->graph()));
-        sg::StateGraph<Plain> plain;
-        plain.addNode("stay", [](const Plain&) { return sg::Update<Plain>(); });
+        sg::StateGraph<Talkless> plain;
+        plain.addNode("stay", [](const Talkless&) { return sg::Update<Talkless>(); });
         plain.addEdge(sg::START, "stay").addEdge("stay", sg::END);
         server_.add("plain", serve::endpoint(plain.compile(stored(saver))));
         server_.add("a", serve::endpoint(*helper_, {.protocols = {serve::uiMessages(), serve::ownEvents()}}));
