@@ -217,9 +217,9 @@ public:
     /// `enqueue` or `steer`. A run of this agent object, or a copy, takes it as that says; a run of another process, or
     /// a later one, when it begins a turn. If no run takes it, such as because the last one has failed or waits for an
     /// approval, the next message does, or `graph().invoke(said(std::vector<model::Message>()), …)`. It is taken once,
-    /// also after a crash; a copy of the thread takes none of its messages. A run from an earlier checkpoint may take it
-    /// again until a later step or run has removed it from those that wait. A message whose id the conversation has is
-    /// the same message, and is not sent. The run's stream reports it in the mode `custom`, as {"event":
+    /// also after a crash; a copy of the thread takes none of its messages. A run from an earlier checkpoint may take
+    /// it again until a later step or run has removed it from those that wait. A message whose id the conversation has
+    /// is the same message, and is not sent. The run's stream reports it in the mode `custom`, as {"event":
     /// "message-taken", "id", "text", "as"}. For the other ways give `say` OnBusy::reject or OnBusy::replace.
     ///
     /// Safe from any thread. Errors: MissingCheckpointerError, also of an agent inside a graph, which takes no messages
