@@ -1,6 +1,7 @@
 #include <stategraph/agent/agent.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <utility>
 #include <variant>
@@ -172,9 +173,9 @@ void Agent::send(const ThreadId& thread, model::Message message, WhileRunning ho
     const bool is_stored = plan_->options.compile.checkpointer.saver() != nullptr;
     const auto at = is_stored ? graph_.getState({.thread_id = thread}) : StateSnapshot<State>();
     if (detail::holds(at.values, message.id)) return;
-    plan_->inbox.send(thread, std::move(message), how == WhileRunning::steer, at.values.taken);
+    const std::string id = plan_->inbox.send(thread, std::move(message), how == WhileRunning::steer, at.values.taken);
     if (at.config.checkpoint_id.empty() || plan_->inbox.hasThread(thread)) return;
-    plan_->inbox.remove(thread);
+    if (!id.empty()) plan_->inbox.withdraw(thread, id);
     throw InvalidArgumentError(
         "the thread was deleted while a message was sent to it, and the message is not kept; send it again to begin a "
         "new thread with it",
@@ -185,7 +186,10 @@ bool Agent::hasSent(const ThreadId& thread) const {
     if (!plan_->inbox.mayHave(thread)) return false;
     const State state = graph_.getState({.thread_id = thread}).values;
     const detail::Inbox::Waiting waiting = plan_->inbox.read(thread, state.taken);
-    if (waiting.keeps_taken) plan_->inbox.forget(thread, state.taken);
+    try {
+        if (waiting.keeps_taken) plan_->inbox.forget(thread, state.taken);
+    } catch (const std::exception&) {  // they are removed later
+    }
     return std::ranges::any_of(waiting.messages,
                                [&](const auto& each) { return !detail::holds(state, each.message.id); });
 }

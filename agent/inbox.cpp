@@ -10,6 +10,7 @@
 #include <stategraph/delete_thread.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/graph.hpp>
+#include <stategraph/id_source.hpp>
 #include <stategraph/update.hpp>
 
 namespace stategraph::agent::detail {
@@ -85,26 +86,45 @@ void Inbox::edit(const ThreadId& thread, const Change& change) {
     }
 }
 
-void Inbox::send(const ThreadId& thread, model::Message message, bool steers, std::int64_t taken) {
+std::string Inbox::send(const ThreadId& thread, model::Message message, bool steers, std::int64_t taken) {
     if (!letters_)
         throw MissingCheckpointerError(
             "a message can wait for a run only if the agent stores its threads; set Options::compile.checkpointer. An "
             "agent inside a graph takes no messages itself: send them to the graph, where it is served, or run the "
             "graph with them");
+    // Two that take the same message at one time know it by its id.
+    if (message.id.empty()) message.id = "sent-" + std::to_string(IdSource::system().uniqueBits());
+    std::string stored_id;
     edit(thread, [&](Letters& letters) {
         drop(letters, taken);
+        stored_id.clear();
         model::Message named = message;
         if (waits(letters.waiting, named)) return false;
         if (letters.waiting.size() >= waiting_max)
             throw InvalidArgumentError(
                 "as many messages wait for the run as may (" + std::to_string(waiting_max) + "); try again later",
                 {.thread_id = thread.toString()});
+        stored_id = named.id;
         letters.waiting.push_back({std::move(named), steers});
         return true;
     });
     const stategraph::detail::LockGuard lock(mutex_);
     ++sent_;
     empty_.erase(thread.toString());
+    return stored_id;
+}
+
+void Inbox::withdraw(const ThreadId& thread, const std::string& id) {
+    bool was_last = false;
+    edit(thread, [&](Letters& letters) {
+        const auto count =
+            std::erase_if(letters.waiting, [&](const SentMessage& each) { return each.message.id == id; });
+        // Those behind it keep their numbers: a later message must not get a number that is taken.
+        letters.first += static_cast<std::int64_t>(count);
+        was_last = count > 0 && letters.waiting.empty();
+        return count > 0 && !was_last;
+    });
+    if (was_last) saver_->deleteThread(inboxOf(thread.view()));
 }
 
 void Inbox::forget(const ThreadId& thread, std::int64_t taken) {
@@ -119,10 +139,6 @@ bool Inbox::isStored(const ThreadId& thread, CheckpointId at) const {
 
 bool Inbox::hasThread(const ThreadId& thread) const {
     return saver_ && saver_->getTuple({.log = {.thread_id = thread}}).has_value();
-}
-
-void Inbox::remove(const ThreadId& thread) {
-    if (saver_ && mayHaveInbox(thread)) saver_->deleteThread(inboxOf(thread.view()));
 }
 
 bool Inbox::mayHave(const ThreadId& thread) const {
@@ -145,8 +161,11 @@ Inbox::Waiting Inbox::read(const ThreadId& thread, std::int64_t taken) {
     waiting.keeps_taken = drop(letters, taken);
     if (!letters.waiting.empty()) waiting.taken = letters.first;
     for (SentMessage& each : letters.waiting) waiting.messages.push_back({std::move(each), ++waiting.taken});
-    if (!waiting.messages.empty() || waiting.keeps_taken) return waiting;
     const stategraph::detail::LockGuard lock(mutex_);
+    if (!waiting.messages.empty() || waiting.keeps_taken) {
+        empty_.erase(thread.toString());  // another process has sent something
+        return waiting;
+    }
     if (sent != sent_) return waiting;  // something was sent meanwhile, perhaps to this thread
     if (empty_.size() >= threads_max) empty_.clear();
     empty_.emplace(thread.view());

@@ -44,9 +44,13 @@ public:
     explicit Inbox(const Checkpointer& checkpointer);
 
     /// Stores a message; `taken` is the thread's State::taken. One that waits already, with the same id and content, is
-    /// not stored again. Errors: MissingCheckpointerError; InvalidArgumentError if too many wait, or the thread's name
-    /// is too long; those of the saver.
-    void send(const ThreadId& thread, model::Message message, bool steers, std::int64_t taken);
+    /// not stored again; one without an id gets one. Returns the id of the message that this call has stored, or an
+    /// empty text if it waits already. Errors: MissingCheckpointerError; InvalidArgumentError if too many wait, or the
+    /// thread's name is too long; those of the saver.
+    std::string send(const ThreadId& thread, model::Message message, bool steers, std::int64_t taken);
+    /// Removes the message with this id, which `send` has returned, and nothing that others have sent. Errors: those of
+    /// the saver.
+    void withdraw(const ThreadId& thread, const std::string& id);
     /// Whether messages may wait that runs of this process have not seen. Cost: a lock.
     bool mayHave(const ThreadId& thread) const;
 
@@ -66,19 +70,17 @@ public:
     /// The same, but reads only if something may have been sent since nothing was found.
     Waiting look(const ThreadId& thread, std::int64_t taken);
 
-    /// Removes the messages up to this number, so that no other branch of the thread takes them. Only for a commit that
-    /// is stored. Errors: those of the saver.
+    /// Removes the messages up to this number, so that no other branch of the thread takes them. Call it only when the
+    /// commit that took them is stored. Errors: those of the saver.
     void forget(const ThreadId& thread, std::int64_t taken);
     /// Whether this is the newest checkpoint of the thread that is stored. Errors: those of the saver.
     bool isStored(const ThreadId& thread, CheckpointId at) const;
     /// Whether anything is stored of the thread. Errors: those of the saver.
     bool hasThread(const ThreadId& thread) const;
-    /// Removes all messages of a thread that was deleted. Errors: those of the saver.
-    void remove(const ThreadId& thread);
 
 private:
-    /// Stores what `change` makes of the letters, again if another process was first. Without an effect if it returns
-    /// false.
+    /// Changes the stored letters with `change`, and repeats that if another process was first. Stores nothing if
+    /// `change` returns false.
     template <class Change>
     void edit(const ThreadId& thread, const Change& change);
 

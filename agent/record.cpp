@@ -201,12 +201,23 @@ Record recordOf(std::string thread_id, const std::vector<Message>& messages) {
 }
 
 Record recordOf(const Agent& agent, const Config& config) {
-    Record record = recordOf(config.thread_id.toString(), agent.graph().getState(config).values.messages);
+    const auto from = agent.graph().getState(config);
+    Record record = recordOf(config.thread_id.toString(), from.values.messages);
     const std::vector<Tool>& tools = agent.plan_->options.tools;
     if (std::ranges::none_of(tools, [](const Tool& tool) { return tool.commands.is_given; })) return record;
     std::map<std::string, Value, std::less<>> commands;  // by the ids of their calls
-    for (const auto& at : agent.graph().getStateHistory(config)) {
-        for (const Value& command : at.values.commands) commands.emplace(detail::calledBy(command), command);
+    const auto take = [&](const State& state) {
+        for (const Value& command : state.commands) commands.emplace(detail::calledBy(command), command);
+    };
+    take(from.values);  // with what has ended of a superstep that has not
+    Config thread = config;
+    thread.checkpoint_id = {};
+    CheckpointId next = from.config.checkpoint_id;
+    for (const auto& at : agent.graph().getStateHistory(thread)) {
+        if (at.config.checkpoint_id != next) continue;  // of another branch
+        take(at.values);
+        if (!at.parent_config) break;
+        next = at.parent_config->checkpoint_id;
     }
     for (RecordedTurn& turn : record.turns) {
         for (RecordedStep& step : turn.steps) {

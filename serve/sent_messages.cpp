@@ -8,9 +8,7 @@
 #include <vector>
 
 #include <stategraph/async.hpp>
-#include <stategraph/delete_thread.hpp>
 #include <stategraph/error.hpp>
-#include <stategraph/id_source.hpp>
 #include <stategraph/serve/endpoint.hpp>
 
 #include "agent/inbox.hpp"
@@ -37,13 +35,12 @@ public:
             "model::Message; wait for the run's end, or stop it with the strategy \"interrupt\"",
             {.thread_id = thread.toString()});
     }
-    bool mayHave(const ThreadId&) const override { return false; }
     Waiting waiting(const ThreadId&, const std::function<SnapshotData()>&) override { return {}; }
     void forget(const ThreadId&, std::int64_t) noexcept override {}
 };
 
 /// The graph's state does not count what it has taken, as an agent's does. The conversation has a message if it has its
-/// id, so each gets one.
+/// id; each that waits has one.
 class KeptMessages final : public SentMessages {
 public:
     explicit KeptMessages(const Checkpointer& checkpointer)
@@ -63,14 +60,12 @@ public:
         const SnapshotData before = read();
         auto message = sentMessage(body, [&] { return conversationIn(before); });
         if (!message) return;
-        if (message->id.empty()) message->id = "sent-" + std::to_string(IdSource::system().uniqueBits());
-        inbox_.send(thread, *std::move(message), false, 0);
+        const std::string id = inbox_.send(thread, *std::move(message), false, 0);
         if (before.config.checkpoint_id.empty() || inbox_.hasThread(thread)) return;
-        inbox_.remove(thread);
+        if (!id.empty()) inbox_.withdraw(thread, id);
         throw InvalidArgumentError("the thread was deleted while a message was sent to it, and the message is not kept",
                                    {.thread_id = thread.toString()});
     }
-    bool mayHave(const ThreadId& thread) const override { return is_stored_ && inbox_.mayHave(thread); }
     Waiting waiting(const ThreadId& thread, const std::function<SnapshotData()>& read) override {
         const agent::detail::Inbox::Waiting kept = inbox_.read(thread, 0);
         if (kept.messages.empty()) return {};
@@ -120,10 +115,9 @@ Begin sentBegin(std::shared_ptr<SentMessages> sent, const ThreadId& thread, Sent
             start = std::move(start)](RunConfig config) {
         // Another process that was first has taken them.
         if (config.only_at.empty()) config.only_at = at;
+        config.only_new = config.only_new || at.empty();
         return takeSent(sent, thread, count, start, std::move(config));
     };
 }
-
-bool keepsMessages(const ThreadId& name) noexcept { return isInbox(name.view()); }
 
 }  // namespace stategraph::serve::detail

@@ -72,7 +72,8 @@ std::shared_ptr<const http::HttpClient> clientOf(const OtlpOptions& options, con
 }
 
 /// What the exporter and its thread share; the last of them destroys it. At the end of the process, requests that are
-/// under way may not end any more, because what they need is gone, and then the thread is left behind.
+/// under way may not end any more, because what they need is gone. If the thread has not ended after a further 5 s, it
+/// is detached.
 struct Sending {
     using Mutex = stategraph::detail::Mutex;
 

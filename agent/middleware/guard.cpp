@@ -28,19 +28,23 @@ bool saysYes(const std::string& text) {
     return begin != std::string::npos && (text[begin] == 'y' || text[begin] == 'Y');
 }
 
-/// Returns what the user has said since the last answer: what begins a turn, and messages to the run under way.
-std::vector<std::string> unanswered(const std::vector<model::Message>& messages) {
+/// Returns what the user has said since the last answer, as earlier middleware has left it: what begins a turn, and
+/// messages to the run under way. What is not sent any more counts as it was said.
+std::vector<std::string> unanswered(const ModelCall& call) {
+    const auto& messages = call.state.messages;
+    const auto& sent = call.sent();
     std::vector<std::string> texts;
     for (auto at = messages.rbegin(); at != messages.rend() && at->role != model::Role::assistant; ++at) {
-        if (at->role == model::Role::user && !at->id.starts_with("repair-")) texts.push_back(at->text());
+        if (at->role != model::Role::user || at->id.starts_with("repair-")) continue;
+        const auto same = at->id.empty() ? sent.end() : std::ranges::find(sent, at->id, &model::Message::id);
+        texts.push_back(same == sent.end() ? at->text() : same->text());
     }
     std::ranges::reverse(texts);
     return texts;
 }
 
 Task<model::Reply> guarding(Guarding options, ModelCall& call, const NextModel& next) {
-    const auto& messages = call.state.messages;
-    for (const std::string& text : unanswered(messages)) {
+    for (const std::string& text : unanswered(call)) {
         if (auto refused = options->input ? options->input(text) : std::nullopt) co_return refusalOf(*refused);
         if (options->judge) {
             Task<std::string> judged =

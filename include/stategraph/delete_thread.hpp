@@ -12,9 +12,10 @@ std::string inboxOf(std::string_view thread_id);
 /// Whether this is the name of such a thread.
 bool isInbox(std::string_view thread_id) noexcept;
 
-/// Deletes a thread, and then the messages that wait for it, so that a new thread of this name does not take them. Does
-/// nothing for a thread that does not exist. BaseCheckpointSaver::deleteThread deletes the thread alone. Errors: those
-/// of the saver; if it fails midway, call it again. Cost: two deletions.
+/// Deletes a thread, and then the messages that wait for it, so that a new thread of this name does not take them. The
+/// second deletion takes all that waits then: also messages for a thread that does not exist yet, and one that was sent
+/// between the two deletions, for whatever thread of this name. BaseCheckpointSaver::deleteThread deletes the thread
+/// alone. Errors: those of the saver; if it fails midway, call it again. Cost: two deletions.
 void deleteWholeThread(BaseCheckpointSaver& saver, std::string_view thread_id);
 
 }  // namespace stategraph

@@ -113,7 +113,7 @@ void addCalls(json::array& blocks, const Message& message, std::size_t at, const
     }
 }
 
-/// The provider refuses blank texts. One that is the whole result is replaced by what it is, because an error must have
+/// The provider refuses blank texts. Each blank text of a result is replaced by what it is, because an error must have
 /// a text, and the model would wait for a result that is left out.
 std::string noBlank(std::string text) { return isBlank(text) ? "[an empty text]" : std::move(text); }
 

@@ -208,6 +208,20 @@ TEST_CASE("a guard refuses what a user says, and what a model answers") {
     }
 }
 
+TEST_CASE("a guard judges messages as the middleware before it has left them") {
+    for (const bool is_redacted_first : {true, false}) {
+        Noting answering({model::assistant("hello")});
+        Noting judge({model::assistant("no")});
+        std::vector<agent::Middleware> both{agent::redact(),
+                                            agent::guard({.judge = judge.model(), .rules = "No weapons."})};
+        if (!is_redacted_first) std::swap(both.front(), both.back());
+        const agent::Agent helper({.model = answering.model(), .middleware = both, .compile = stored()});
+        CHECK(helper.say("I am ada@example.org", {.thread_id = "t"}).values.text() == "hello");
+        CHECK(judge.requests.at(0) == Texts{is_redacted_first ? "I am [email]" : "I am ada@example.org"});
+        CHECK(answering.requests.at(0) == Texts{"I am [email]"});
+    }
+}
+
 TEST_CASE("the next model is asked when one fails, and the error of the last one fails the run") {
     const auto busy = failing(model::ModelError("busy", {.status = 503, .is_retryable = false}));
     const auto broken = failing(model::ModelError("broken", {.status = 500, .is_retryable = false}));

@@ -72,6 +72,47 @@ TEST_CASE("Commands of tools are replayed: the turn ends where it ended, and the
     CHECK(*asked == recorded_calls + 2);
 }
 
+TEST_CASE("a record of a branch has the Commands of that branch, also where its call has the id of another's") {
+    int runs = 0;
+    const auto leads = agent::tool<Job>("leads", {}, [&](const Job&) {
+        return Leading("led", {.update = {sg::set(&agent::State::repairs, ++runs)}, .go_to = sg::END});
+    });
+    const agent::Options options{.model = obedient(std::make_shared<int>(0)), .tools = {leads}, .compile = stored()};
+    const agent::Agent helper(options);
+    helper.say("leads", {.thread_id = "t"});
+    const sg::Config first = helper.graph().getState({.thread_id = "t"}).config;
+    sg::Config answered;
+    for (const auto& at : helper.graph().getStateHistory({.thread_id = "t"})) {
+        if (at.values.messages.size() == 2) answered = at.config;
+    }
+    REQUIRE(!answered.checkpoint_id.empty());
+    helper.graph().invoke(sg::RESUME, {.thread_id = "t", .checkpoint_id = answered.checkpoint_id});
+    CHECK(runs == 2);
+    const agent::Record one = agent::recordOf(helper, first);
+    const agent::Record two = agent::recordOf(helper, {.thread_id = "t"});
+    const auto call = [](const agent::Record& record) { return record.turns.at(0).steps.at(0).calls.at(0); };
+    CHECK(call(one).id == call(two).id);
+    int repairs = 0;
+    for (const agent::Record& each : {one, two}) {
+        REQUIRE(call(each).command.has_value());
+        agent::Options reading = options;
+        reading.compile = stored();
+        CHECK(agent::replay(each, options, {.saver = reading.compile.checkpointer.saver()}).isSame());
+        CHECK(agent::Agent(reading).graph().getState({.thread_id = "replay-t"}).values.repairs == ++repairs);
+    }
+    CHECK(runs == 2);
+}
+
+TEST_CASE("a record has the Command of a tool that has ended while another call waits") {
+    const auto leads = agent::tool<Job>("leads", {}, [](const Job&) { return Leading("led", {.go_to = sg::END}); });
+    const auto both = model::scripted({model::assistant({call("a", "it", "leads"), call("b", "it", "client")})});
+    const agent::Agent helper({.model = both, .tools = {leads, agent::clientTool<Job>("client")}, .compile = stored()});
+    helper.say("go", {.thread_id = "t"});
+    const agent::Record record = agent::recordOf(helper, {.thread_id = "t"});
+    CHECK(record.turns.at(0).steps.at(0).calls.at(0).result.has_value());
+    CHECK(record.turns.at(0).steps.at(0).calls.at(0).command.has_value());
+}
+
 TEST_CASE("parts that tools and clients gave to the model are replayed, and stay in the replayed record") {
     const auto asked = std::make_shared<int>(0);
     const auto looks = agent::tool<Job>("looks", {}, [](const Job&) {

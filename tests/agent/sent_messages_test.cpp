@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -16,17 +17,20 @@ using agent::WhileRunning;
 
 namespace {
 
-/// A saver that calls a function once: when it has read the thread with the messages of "t", and before it writes it.
+/// A saver that calls a function once: when it has read the thread with the messages of "t", before it writes it, and
+/// when it has read "t".
 class Watched final : public Door {
 public:
     explicit Watched(std::shared_ptr<sg::BaseCheckpointSaver> store) : Door(store), store_(std::move(store)) {}
 
     std::function<void()> at_read = {};
     std::function<void(sg::BaseCheckpointSaver& store)> at_put = {};
+    std::function<void()> at_thread_read = {};
 
     std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
         auto found = Door::getTuple(query);
         if (query.log.thread_id == "inbox t" && at_read) std::exchange(at_read, nullptr)();
+        if (query.log.thread_id == "t" && at_thread_read) std::exchange(at_thread_read, nullptr)();
         return found;
     }
     void put(const sg::PutRequest& request) override {
@@ -109,6 +113,54 @@ TEST_CASE("a message that is sent while its thread is deleted is refused, and no
                          sg::InvalidArgumentError);
     CHECK(!isThere(*saver, "inbox t"));
     CHECK(told(helper.say("again", {.thread_id = "t"}).values.messages) == Texts{"user:again", "model:echo of again"});
+}
+
+TEST_CASE("a message that is refused takes along no other that was sent meanwhile") {
+    Echo echo;
+    const agent::Agent other = echo.open();
+    const auto saver = std::make_shared<Watched>(echo.saver);
+    echo.saver = saver;
+    const agent::Agent helper = echo.open();
+    helper.say("hello", {.thread_id = "t"});
+    saver->at_put = [&](sg::BaseCheckpointSaver& store) {
+        sg::deleteWholeThread(store, "t");
+        saver->at_thread_read = [&] { other.send("t", "other", WhileRunning::enqueue); };
+    };
+    CHECK_THROWS_WITH_AS(helper.send("t", "late", WhileRunning::enqueue), doctest::Contains("deleted"),
+                         sg::InvalidArgumentError);
+    CHECK(!saver->at_thread_read);
+    CHECK(told(helper.say("again", {.thread_id = "t"}).values.messages) ==
+          Texts{"user:again", "user:other", "model:echo of other"});
+    other.send("t", "more", WhileRunning::enqueue);
+    CHECK(told(helper.say("and", {.thread_id = "t"}).values.messages).back() == "model:echo of more");
+}
+
+TEST_CASE("what another process has sent is removed when the run that took it is stored") {
+    Echo echo;
+    const agent::Agent helper = echo.open();
+    const agent::Agent other = echo.open();
+    helper.say("one", {.thread_id = "t", .durability = sg::Durability::sync});
+    const sg::Config before = helper.graph().getState({.thread_id = "t"}).config;
+    CHECK(!helper.hasSent("t"));
+    other.send("t", "late", WhileRunning::enqueue);
+    const auto ended = helper.say("two", {.thread_id = "t", .durability = sg::Durability::sync});
+    CHECK(told(ended.values.messages).back() == "model:echo of late");
+    const auto branch =
+        other.graph().invoke(agent::said("three"), {.thread_id = "t", .checkpoint_id = before.checkpoint_id});
+    CHECK(told(branch.values.messages) == Texts{"user:one", "model:echo of one", "user:three", "model:echo of three"});
+}
+
+TEST_CASE("a look at what waits succeeds although messages that were taken cannot be removed") {
+    Echo echo;
+    const auto saver = std::make_shared<Watched>(echo.saver);
+    echo.saver = saver;
+    const agent::Agent helper = echo.open();
+    helper.send("t", "late", WhileRunning::enqueue);
+    helper.say("hello", {.thread_id = "t", .durability = sg::Durability::exit});
+    saver->at_put = [](sg::BaseCheckpointSaver&) { throw std::runtime_error("the disk is full"); };
+    CHECK(!helper.hasSent("t"));
+    CHECK(!saver->at_put);
+    CHECK(!helper.hasSent("t"));
 }
 
 TEST_CASE("a run from an earlier checkpoint, and a copy, take no message that the thread has taken") {

@@ -82,6 +82,16 @@ TEST_CASE("a message for a graph whose run is under way waits for its end, and b
     });
 }
 
+TEST_CASE("a message that another server has stored is found when a run has ended here") {
+    const auto graph = around({helper(caller({}, "Done."), {})}, std::make_shared<sg::MemorySaver>());
+    graph.invoke(sg::Update<Desk>{sg::add(&Desk::messages, model::user("go"))}, {.thread_id = "t"});
+    const auto here = serve::endpoint(graph);
+    const auto there = serve::endpoint(graph);
+    CHECK(!here->takeSent("t"));
+    there->send("t", sg::parseJson(R"({"text": "wait"})"), false);
+    CHECK(here->takeSent("t"));
+}
+
 TEST_CASE("a graph that holds no conversation takes no message while it runs, and says why") {
     struct Plain {
         std::string topic = {};

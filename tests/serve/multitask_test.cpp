@@ -26,6 +26,12 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
+/// A state without a conversation.
+struct Talkless {
+    std::string note = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("note", &Talkless::note)); }
+};
+
 /// An agent behind a server that answers "echo of TEXT", after a call of a tool that waits at a gate for "work", and
 /// itself waits there for "slow".
 class Desk {
@@ -49,6 +55,10 @@ public:
         helper_ = std::make_unique<agent::Agent>(
             agent::Options{.model = model::scripted(answer), .tools = {tool}, .compile = stored(saver)});
         server_.add("g", serve::endpoint(helper_->graph()));
+        sg::StateGraph<Talkless> plain;
+        plain.addNode("stay", [](const Talkless&) { return sg::Update<Talkless>(); });
+        plain.addEdge(sg::START, "stay").addEdge("stay", sg::END);
+        server_.add("plain", serve::endpoint(plain.compile(stored(saver))));
         server_.add("a", serve::endpoint(*helper_, {.protocols = {serve::uiMessages(), serve::ownEvents()}}));
     }
     ~Desk() { gate.open(); }
@@ -212,8 +222,11 @@ TEST_CASE("the thread that keeps what was sent is no client's at another endpoin
     desk.begin(first, "work");
     CHECK(desk.post(Desk::chat("m2", "wait", "steer")).status == 202);
     CHECK(client::get(desk.port(), "/g/t/state").status == 200);
-    CHECK(client::get(desk.port(), "/g/inbox%20t/state").status == 404);
-    CHECK(client::post(desk.port(), "/g/inbox%20t/start", R"({"input":{}})").status == 404);
+    for (const std::string name : {"/g", "/plain"}) {  // the second has no channel "messages"
+        CAPTURE(name);
+        CHECK(client::get(desk.port(), name + "/inbox%20t/state").status == 404);
+        CHECK(client::post(desk.port(), name + "/inbox%20t/start", R"({"input":{}})").status == 404);
+    }
     desk.gate.open();
     CHECK(Desk::written(Desk::rest(first)) == "echo of wait");
 }

@@ -217,10 +217,10 @@ public:
     /// `enqueue` or `steer`. A run of this agent object, or a copy, takes it as that says; a run of another process, or
     /// a later one, when it begins a turn. If no run takes it, such as because the last one has failed or waits for an
     /// approval, the next message does, or `graph().invoke(said(std::vector<model::Message>()), …)`. It is taken once,
-    /// also after a crash, and by one branch of the thread; a copy of the thread takes none of its messages. A message
-    /// whose id the conversation has is the same message, and is not sent. The run's stream reports it in the mode
-    /// `custom`, as {"event": "message-taken", "id", "text", "as"}. For the other ways give `say` OnBusy::reject or
-    /// OnBusy::replace.
+    /// also after a crash; a copy of the thread takes none of its messages. A run from an earlier checkpoint may take
+    /// it again until a later step or run has removed it from those that wait. A message whose id the conversation has
+    /// is the same message, and is not sent. The run's stream reports it in the mode `custom`, as {"event":
+    /// "message-taken", "id", "text", "as"}. For the other ways give `say` OnBusy::reject or OnBusy::replace.
     ///
     /// Safe from any thread. Errors: MissingCheckpointerError, also of an agent inside a graph, which takes no messages
     /// itself; InvalidArgumentError for another `how`, for a name of a thread of more than 113 bytes, if 100 messages
@@ -228,7 +228,8 @@ public:
     void send(const ThreadId& thread, std::string text, WhileRunning how) const;
     void send(const ThreadId& thread, model::Message message, WhileRunning how) const;
     /// Whether messages that were sent may wait. False is certain if all were sent by this agent object or its copies.
-    /// Cost: a lock, and after a message was sent two reads.
+    /// Cost: a lock, and after a message was sent two reads, and a `sync` put if messages that were taken are still
+    /// kept.
     bool hasSent(const ThreadId& thread) const;
     /// Deletes a thread with the messages that wait for it, as `deleteWholeThread` of stategraph/delete_thread.hpp does
     /// for any saver. Errors: MissingCheckpointerError; those of the saver.

@@ -109,8 +109,9 @@ struct GuardOptions {
     /// Middleware::name.
     std::string name = "guard";
 };
-/// Refuses messages of the user before the model is called, and answers before they are stored. A refused turn ends
-/// with "content-filter". With `output`, answers reach readers of the stream whole.
+/// Refuses messages of the user before the model is called, and answers before they are stored. Messages are judged as
+/// the middleware before it in Options::middleware has left them: a `redact` there hides from the judge what it hides
+/// from the model. A refused turn ends with "content-filter". With `output`, answers reach readers of the stream whole.
 Middleware guard(GuardOptions options);
 
 /// Asks the next of these models when one fails with ModelError and has reported no piece of its answer. The agent's

@@ -10,6 +10,7 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/compiled_graph.hpp>
+#include <stategraph/delete_thread.hpp>
 #include <stategraph/detail/thread_read.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/interrupt.hpp>
@@ -102,7 +103,7 @@ public:
     /// Whether the name is one that threads of the library have, and no client's: by default "inbox " and the name of
     /// another thread, which keeps messages that an agent's thread has yet to take. The endpoints of a server may share
     /// a saver.
-    virtual bool isReserved(const ThreadId& name) const { return name.view().starts_with("inbox "); }
+    virtual bool isReserved(const ThreadId& name) const { return isInbox(name.view()); }
     /// Whether the state has a conversation, a channel "messages" of model::Message: `start` takes {"text"}, "files",
     /// "message_id" and "anew" too, and stores a message of a client's ID as "user-ID".
     virtual bool holdsMessages() const { return false; }
@@ -172,13 +173,13 @@ public:
     /// InvalidArgumentError, also for a message that steers; MissingCheckpointerError; those of the saver.
     virtual void send(const ThreadId& thread, const Value& body, bool steers,
                       const std::function<SnapshotData()>& read) = 0;
-    /// Whether messages may wait. Cost: a lock.
-    virtual bool mayHave(const ThreadId& thread) const = 0;
     struct Waiting {
         Value input = {};        // {"messages": […]}; null: nothing waits
         CheckpointId at = {};    // of the conversation that does not have them
         std::int64_t count = 0;  // how many messages of this thread are taken with these
     };
+    /// Reads the store, because another process may have stored messages. Errors: those of the saver. Cost: a read, and
+    /// if something waits two more.
     virtual Waiting waiting(const ThreadId& thread, const std::function<SnapshotData()>& read) = 0;
     /// Removes messages that the thread has taken.
     virtual void forget(const ThreadId& thread, std::int64_t count) noexcept = 0;
@@ -187,8 +188,6 @@ std::shared_ptr<SentMessages> sentMessages(const stategraph::detail::Core& core,
 /// A turn that begins with messages that waited: `start` writes them. They are removed from those that wait when it has
 /// ended.
 Begin sentBegin(std::shared_ptr<SentMessages> sent, const ThreadId& thread, SentMessages::Waiting waiting, Begin start);
-/// Whether this is the name of a thread that keeps messages which wait.
-bool keepsMessages(const ThreadId& name) noexcept;
 /// The answers of a request to decide about calls, of which `open` are the open questions. Errors: WrongTypeError,
 /// InvalidArgumentError.
 Command<> decisionsIn(const Value& body, const ThreadId& thread, const std::vector<Interrupt>& open);
@@ -257,13 +256,11 @@ public:
     }
     /// A run that has failed, was stopped or waits for a person is not answered by a turn that nobody asked for.
     Begin takeSent(const ThreadId& thread) override {
-        if (!sent_->mayHave(thread) || endingOf(thread) != Status::done) return {};
         auto waiting = sent_->waiting(thread, [&] { return readConversation(thread); });
-        if (waiting.input.isNull()) return {};
+        if (waiting.input.isNull() || endingOf(thread) != Status::done) return {};
         Begin start = begin(detail::updateFrom<Update<Input>>(waiting.input));
         return detail::sentBegin(sent_, thread, std::move(waiting), std::move(start));
     }
-    bool isReserved(const ThreadId& name) const override { return held_.are_held && detail::keepsMessages(name); }
     bool hasEnded(const ThreadId& thread) override {
         try {
             const auto at = graph_.getState({.thread_id = thread});

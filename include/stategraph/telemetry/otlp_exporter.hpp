@@ -53,13 +53,14 @@ struct OtlpCounts {
 /// Sends spans as OTLP/HTTP with JSON, in batches, on a thread of its own: `take` never waits for the network. From
 /// spans of models ("gen_ai.operation.name" of remote operations) it makes the histograms `gen_ai.client.token.usage`
 /// and `gen_ai.client.operation.duration`, with up to 1,000 sets of attributes. Safe from any thread. Give it to a
-/// SpanObserver. In a child that the process forks it does nothing, and `flush` returns false: make one there.
+/// SpanObserver. In a child that the process forks it does nothing, and `flush` returns false. A child can have an
+/// exporter of its own only if the parent made no HTTP request before the fork, or if the child calls exec.
 class OtlpExporter final : public SpanExporter {
 public:
     /// Errors: InvalidArgumentError for options that make no sense.
     explicit OtlpExporter(const OtlpOptions& options = {});
-    /// Sends what is left, for OtlpOptions::flush_limit at most, and drops the rest. It may be called after `main`. A
-    /// thread that then has not ended after 5 s is left behind.
+    /// Sends what is left, for OtlpOptions::flush_limit at most, and drops the rest. It may be called after `main`. If
+    /// the thread has not ended after a further 5 s, it is detached.
     ~OtlpExporter() override;
 
     void take(Span&& span) override;
