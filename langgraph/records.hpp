@@ -27,10 +27,11 @@ struct ThreadRecord {
     boost::json::object metadata = {};
     boost::json::object config = {};
     bool is_temporary = false;  // it is deleted when its run ends
-    /// How long it stays after its last change; 0: for ever.
+    /// How long the thread is kept after its last change; 0: without limit.
     std::chrono::milliseconds ttl{0};
-    bool keeps_latest = false;    // its newest checkpoint stays then
-    std::string expires_at = {};  // when it is looked at next; a change since then puts its end off
+    bool keeps_latest = false;  // its newest checkpoint stays then
+    /// When the server next checks whether the thread has expired.
+    std::string expires_at = {};
 
     /// The graph that its runs have; empty: none has run.
     std::string graphId() const;
