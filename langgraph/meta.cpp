@@ -35,6 +35,7 @@ serve::HandlerAnswer truncate(const Call& call) {
         if (const ServedGraph* const graph = service.graph(thread.graphId()))
             deleteWholeThread(graph->saver(), thread.thread_id);
         service.thread_feeds->forget(thread.owner, thread.thread_id);
+        service.runs->forgetThread(thread.thread_id);
     }
     service.records.removeAll({});
     return noContent();
