@@ -123,8 +123,9 @@ public:
                      const std::function<void(RunRecord&)>& change) const;
     std::optional<RunRecord> run(const std::string& thread_id, const std::string& run_id) const;
     std::optional<AssistantRecord> assistant(const std::string& assistant_id) const;
+    /// All of them, until `take` returns false. Cost: their number, in pages.
+    void forEachThread(const std::function<bool(ThreadRecord&&)>& take) const;
     /// All of them. Cost: their number, in pages.
-    void forEachThread(const std::function<void(ThreadRecord&&)>& take) const;
     void forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const;
     /// The runs of a thread, the oldest first, until `take` returns false. Cost: those that were taken, in pages.
     void forEachRun(const std::string& thread_id, const std::function<bool(RunRecord&&)>& take) const;
