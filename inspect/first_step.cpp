@@ -69,10 +69,11 @@ FirstStepSearch findFirstStep(BaseCheckpointSaver& saver, const Config& newest, 
             return search;
         }
         place.checkpoint_id = id;
+        const bool only_before = std::exchange(is_before, false);  // also if it is gone
         auto at = readCheckpoint(saver, place);
         if (!at) continue;  // pruned meanwhile
         bytes += at->values_as_cbor.bytes().size();
-        if (std::exchange(is_before, false)) {
+        if (only_before) {
             before = std::move(at);
             continue;
         }

@@ -24,6 +24,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t versions_max = 100;
+constexpr std::size_t threads_at_once = 500;
 
 json::object versionJson(const AssistantRecord& assistant, const std::string& created_at) {
     return {{"assistant_id", assistant.assistant_id},
@@ -192,22 +193,31 @@ serve::HandlerAnswer patchAssistant(const Call& call) {
     return answerOf(assistantJson(assistant));
 }
 
+/// Deletes some threads that an assistant has had its runs on. Returns false if there are none.
+bool removeSomeThreads(const Call& call, const AssistantRecord& assistant) {
+    const std::string owner = call.owner();
+    std::vector<ThreadRecord> threads;
+    // They are listed page by page, so none is deleted meanwhile.
+    call.service().records.forEachThread([&](ThreadRecord&& each) {
+        const json::value* const whose = each.metadata.if_contains("assistant_id");
+        if (whose != nullptr && *whose == json::value(assistant.assistant_id) && each.owner == owner)
+            threads.push_back(std::move(each));
+        return threads.size() < threads_at_once;
+    });
+    const auto is_busy = [&](const ThreadRecord& each) { return call.service().runs->isBusy(each.thread_id); };
+    if (std::ranges::any_of(threads, is_busy))
+        throw ApiError(409, "A thread of the assistant is busy; cancel its runs before you delete it");
+    for (const ThreadRecord& each : threads) removeThread(call.service(), each);
+    return !threads.empty();
+}
+
 serve::HandlerAnswer deleteAssistant(const Call& call) {
     const AssistantRecord assistant = ownAssistant(call);
     if (assistant.assistant_id == assistantOf(assistant.graph_id))
         throw ApiError(403, "The assistant belongs to its graph, and cannot be deleted");
     if (call.flag("delete_threads")) {
-        const std::string owner = call.owner();
-        std::vector<ThreadRecord> threads;
-        call.service().records.forEachThread([&](ThreadRecord&& each) {
-            const json::value* const whose = each.metadata.if_contains("assistant_id");
-            if (whose != nullptr && *whose == json::value(assistant.assistant_id) && each.owner == owner)
-                threads.push_back(std::move(each));
-        });
-        const auto is_busy = [&](const ThreadRecord& each) { return call.service().runs->isBusy(each.thread_id); };
-        if (std::ranges::any_of(threads, is_busy))
-            throw ApiError(409, "A thread of the assistant is busy; cancel its runs before you delete it");
-        for (const ThreadRecord& each : threads) removeThread(call.service(), each);
+        while (removeSomeThreads(call, assistant)) {
+        }
     }
     call.service().records.removeAssistant(assistant.assistant_id);
     return answerOf(json::array{assistant.assistant_id});

@@ -117,6 +117,7 @@ serve::HandlerAnswer deleteRun(const Call& call) {
     if (const ServedGraph* const graph = call.service().graph(run.record.graph_id))
         takeBack(call.service(), *graph, run.record, OnBusy::reject);
     call.service().records.store(ApiRecords::Batch().remove(run.record));
+    if (run.live) call.service().runs->forgetRun(*run.live);
     return noContent();
 }
 

@@ -14,10 +14,12 @@
 #include <boost/json.hpp>
 
 #include <stategraph/detail/json_text.hpp>
+#include <stategraph/snapshot.hpp>
 
 #include "langgraph/body.hpp"
 #include "langgraph/call.hpp"
 #include "langgraph/live_runs.hpp"
+#include "langgraph/state_json.hpp"
 #include "langgraph/thread_view.hpp"
 
 // The events of all runs of a thread, one run after the other, for a client that joins the thread and not a run
@@ -55,8 +57,12 @@ JoinModes joinModesOf(const std::vector<std::string>& given) {
 /// and the number of the event in it.
 class ThreadReader {
 public:
-    ThreadReader(std::shared_ptr<Service> service, std::string thread_id, JoinModes modes)
-        : service_(std::move(service)), thread_id_(std::move(thread_id)), modes_(modes) {}
+    ThreadReader(std::shared_ptr<Service> service, const ThreadRecord& thread, JoinModes modes)
+        : service_(std::move(service)),
+          thread_id_(thread.thread_id),
+          owner_(thread.owner),
+          created_at_(thread.created_at),
+          modes_(modes) {}
     ThreadReader(const ThreadReader&) = delete;
     ThreadReader& operator=(const ThreadReader&) = delete;
     ~ThreadReader() {
@@ -75,13 +81,16 @@ public:
         }
         const std::size_t slash = std::min(last.find('/'), last.size());
         const auto run = runs.find(std::string(last.substr(0, slash)));
-        // Of a run that is forgotten, or of another process, nothing was kept: the client gets all that is.
-        if (!run || run->asked().thread_id != thread_id_ || run->order() == 0) return;
+        // If the run is forgotten, or belongs to another process, the client gets all events that are kept.
+        if (!run || run->asked().thread_id != thread_id_ || run->asked().owner != owner_ || run->order() == 0) return;
         std::uint64_t number = 0;
         const std::string_view digits = last.substr(std::min(slash + 1, last.size()));
         (void)std::from_chars(digits.data(), digits.data() + digits.size(), number);
         order_ = run->order();
-        if (number < run->feed().next() || !run->feed().hasEnded()) enterRun(run, run->feed().placeOf(number + 1));
+        if (number >= run->feed().next() && run->feed().hasEnded()) return;  // it has read the run
+        // If what follows was forgotten, it gets what is kept.
+        const std::uint64_t from = run->feed().placeOf(number + 1);
+        enterRun(run, from < run->feed().first() ? 0 : from);
     }
 
     void listen(std::function<void()> announce) {
@@ -92,15 +101,19 @@ public:
         if (run_) run_listener_ = run_->feed().listen(announce_);
     }
 
-    /// The next events; empty: nothing new; none: the thread is deleted.
+    /// Returns the next events, an empty text if there are none yet, or none if the thread is deleted.
     std::optional<std::string> next() {
         const auto service = service_.lock();
         if (!service) return {};
         for (;;) {
             if (!run_) {
+                const auto stored = service->records.thread(thread_id_);
+                // There may be a new thread of this id, perhaps another user's.
+                if (!stored || stored->created_at != created_at_ || stored->owner != owner_) return {};
                 const auto run = service->runs->begunAfter(thread_id_, order_);
-                if (!run) return service->records.thread(thread_id_) ? std::optional(std::string()) : std::nullopt;
+                if (!run) return std::string();
                 order_ = run->order();
+                if (run->asked().owner != owner_) continue;
                 enterRun(run, 0);
             }
             RunFeed::Read read = run_->feed().readAs(
@@ -137,12 +150,24 @@ private:
         text.append("event: ").append(name).append("\ndata: ").append(data).append("\nid: ");
         text.append(run_->asked().run_id).append("/").append(std::to_string(number)).append("\n\n");
     }
+    /// The values of the newest checkpoint that the run has made; if it has made none, those of the thread.
+    json::value valuesAfter(const Service& service, const ThreadRecord& thread) const {
+        const ServedGraph& graph = run_->graph();
+        const HistoryOptions options{.limit = 1, .filter = Metadata{{"run_id", Value(run_->asked().run_id)}}};
+        std::optional<json::value> values;
+        graph.graph->history({.thread_id = ThreadId(thread_id_)}, options, [&](const SnapshotData& at) {
+            values = valuesJson(at.values_as_cbor, graph.channels);
+            return false;
+        });
+        return values ? *std::move(values) : threadValues(service, thread);
+    }
     std::string endOf(const Service& service) const {
         std::string text;
         const std::uint64_t number = run_->feed().next();
         if (modes_.states) {
-            if (const auto thread = service.records.thread(thread_id_)) {
-                const json::object data{{"thread_id", thread_id_}, {"values", threadValues(service, *thread)}};
+            const auto thread = service.records.thread(thread_id_);
+            if (thread && thread->created_at == created_at_ && thread->owner == owner_) {
+                const json::object data{{"thread_id", thread_id_}, {"values", valuesAfter(service, *thread)}};
                 write("state_update", stategraph::detail::jsonText(data), number, text);
             }
         }
@@ -155,6 +180,8 @@ private:
 
     const std::weak_ptr<Service> service_;
     const std::string thread_id_;
+    const std::string owner_;       // of the thread
+    const std::string created_at_;  // the time at which the thread was made
     const JoinModes modes_;
     std::function<void()> announce_;
     std::optional<std::uint64_t> listener_;
@@ -167,7 +194,7 @@ private:
 serve::HandlerAnswer joinThread(const Call& call) {
     const ThreadRecord thread = call.thread();
     const JoinModes modes = joinModesOf(call.parameters("stream_mode"));
-    const auto reader = std::make_shared<ThreadReader>(call.service().shared_from_this(), thread.thread_id, modes);
+    const auto reader = std::make_shared<ThreadReader>(call.service().shared_from_this(), thread, modes);
     std::string last(call.request().request.header("Last-Event-ID"));
     if (last.empty()) last = call.parameter("last_event_id");
     reader->beginAfter(last);

@@ -16,6 +16,7 @@
 #include "langgraph/run_request.hpp"
 #include "langgraph/run_settle.hpp"
 #include "langgraph/run_work.hpp"
+#include "langgraph/thread_expiry.hpp"
 #include "langgraph/thread_runs.hpp"
 #include "langgraph/webhooks.hpp"
 #include "serve/run_table.hpp"
@@ -34,6 +35,9 @@ RunRecord endOf(const LiveRun& run, const std::string& status) {
     return ended;
 }
 
+/// What is held of a thread: not its own name, by which its runs hold it.
+std::string holdOf(const std::string& thread_id) { return "langgraph-runs " + thread_id; }
+
 bool isWaitingOrRunning(const std::shared_ptr<LiveRun>& run) { return !run->hasEnded(); }
 
 }  // namespace
@@ -41,24 +45,38 @@ bool isWaitingOrRunning(const std::shared_ptr<LiveRun>& run) { return !run->hasE
 void removeThreadOf(const Service& service, const RunRecord& run) {
     if (const ServedGraph* const graph = service.graph(run.graph_id)) deleteWholeThread(graph->saver(), run.thread_id);
     service.records.removeThread(run.thread_id);
+    service.runs->forgetThread(run.thread_id);
+}
+
+bool tryRemoveThread(Service& service, const ThreadRecord& thread,
+                     const std::function<bool(const ThreadRecord& stored)>& still) {
+    const ServedGraph* const graph = service.graph(thread.graphId());
+    bool has_run = false;
+    const auto remove = [&] {
+        const std::optional<ThreadRecord> stored = service.records.thread(thread.thread_id);
+        if (!stored || stored->created_at != thread.created_at || stored->owner != thread.owner) return;
+        has_run = stored->graphId() != thread.graphId();  // its log is that of another graph
+        if (has_run || (still && !still(*stored))) return;
+        if (graph != nullptr) deleteWholeThread(graph->saver(), thread.thread_id);
+        service.records.removeThread(thread.thread_id);
+        service.records.store(endTtl(*stored));
+        service.thread_feeds->forget(thread.owner, thread.thread_id);
+        service.runs->forgetThread(thread.thread_id);
+    };
+    return service.runs->whileIdle(thread.thread_id, graph != nullptr ? &graph->saver() : nullptr, remove) && !has_run;
 }
 
 void removeThread(Service& service, const ThreadRecord& thread) {
-    if (service.runs->isBusy(thread.thread_id))
-        throw ApiError(409, "Thread is busy; cancel its runs before you delete it");
-    if (const ServedGraph* const graph = service.graph(thread.graphId()))
-        deleteWholeThread(graph->saver(), thread.thread_id);
-    service.records.removeThread(thread.thread_id);
-    service.thread_feeds->forget(thread.owner, thread.thread_id);
+    if (!tryRemoveThread(service, thread)) throw ApiError(409, "Thread is busy; cancel its runs before you delete it");
 }
 
 bool LiveRuns::hold(const std::string& thread_id, BaseCheckpointSaver& saver) {
     {
         const stategraph::detail::LockGuard lock(mutex_);
+        if (closed_.contains(thread_id)) return false;
         if (lines_.contains(thread_id)) return true;
     }
-    // Not by its own name, by which its runs hold it.
-    std::unique_ptr<ThreadHold> held = saver.tryHold("langgraph-runs " + thread_id);
+    std::unique_ptr<ThreadHold> held = saver.tryHold(holdOf(thread_id));
     if (!held) return false;
     const stategraph::detail::LockGuard lock(mutex_);
     lines_[thread_id].hold = std::move(held);
@@ -104,14 +122,58 @@ bool LiveRuns::isBusy(const std::string& thread_id) {
     return true;
 }
 
+std::unique_ptr<ThreadHold> LiveRuns::close(const std::string& thread_id, BaseCheckpointSaver* saver) {
+    const stategraph::detail::LockGuard holding(hold_mutex_);
+    {
+        const stategraph::detail::LockGuard lock(mutex_);
+        if (closed_.contains(thread_id)) return {};
+        // Runs that have ended may not have left yet.
+        if (const auto line = lines_.find(thread_id); line != lines_.end()) {
+            if (std::ranges::any_of(line->second.runs, isWaitingOrRunning) || !line->second.hold) return {};
+            closed_.insert(thread_id);
+            return std::move(line->second.hold);
+        }
+    }
+    std::unique_ptr<ThreadHold> held =
+        saver != nullptr ? saver->tryHold(holdOf(thread_id)) : std::make_unique<ThreadHold>();
+    if (!held) return {};
+    const stategraph::detail::LockGuard lock(mutex_);
+    closed_.insert(thread_id);
+    return held;
+}
+
+void LiveRuns::open(const std::string& thread_id, std::unique_ptr<ThreadHold> held) noexcept {
+    const stategraph::detail::LockGuard holding(hold_mutex_);
+    const std::unique_ptr<ThreadHold> ended = [&] {
+        const stategraph::detail::LockGuard lock(mutex_);
+        closed_.erase(thread_id);
+        if (const auto line = lines_.find(thread_id); line != lines_.end()) line->second.hold = std::move(held);
+        return std::move(held);
+    }();
+}
+
+bool LiveRuns::whileIdle(const std::string& thread_id, BaseCheckpointSaver* saver, const std::function<void()>& work) {
+    if (isBusy(thread_id)) return false;
+    std::unique_ptr<ThreadHold> held = close(thread_id, saver);
+    if (!held) return false;
+    try {
+        work();
+    } catch (...) {
+        open(thread_id, std::move(held));
+        throw;
+    }
+    open(thread_id, std::move(held));
+    return true;
+}
+
 std::vector<std::shared_ptr<LiveRun>> LiveRuns::enter(const std::shared_ptr<LiveRun>& run) {
     const RunRecord& asked = run->asked();
     (void)isBusy(asked.thread_id);  // what others have left comes before it
     const stategraph::detail::LockGuard holding(hold_mutex_);
     if (!hold(asked.thread_id, run->graph().saver()))
         throw ApiError(409,
-                       "Another server of this store drives the runs of the thread; ask that one, or try again when "
-                       "they have ended");
+                       "Another server of this store drives the runs of the thread, or the thread is being deleted; "
+                       "ask that server, or try again when the runs have ended");
     const stategraph::detail::LockGuard lock(mutex_);
     Line& line = lines_[asked.thread_id];
     std::vector<std::shared_ptr<LiveRun>> others;
@@ -328,6 +390,16 @@ void LiveRuns::remember(const std::shared_ptr<LiveRun>& run) {
     }
 }
 
+void LiveRuns::forgetThread(const std::string& thread_id) {
+    const stategraph::detail::LockGuard lock(mutex_);
+    begun_.erase(begun_.lower_bound({thread_id, 0}), begun_.upper_bound({thread_id, UINT64_MAX}));
+}
+
+void LiveRuns::forgetRun(const LiveRun& run) {
+    const stategraph::detail::LockGuard lock(mutex_);
+    begun_.erase({run.asked().thread_id, run.order()});
+}
+
 void LiveRuns::noteBegin(const std::shared_ptr<LiveRun>& run) {
     if (run->order() != 0) return;  // the server had no place for it, and it begins again
     run->order(++newest_order_);
@@ -370,6 +442,7 @@ void LiveRuns::storeEnd(const LiveRun& run, const RunRecord& ended, const std::s
         if (is_rolled_back) {
             if (!service_.records.editThread(ended.thread_id, touch, ApiRecords::Batch().remove(ended)))
                 service_.records.store(ApiRecords::Batch().remove(ended));
+            forgetRun(run);
         } else {
             const ApiRecords::Batch call = service_.webhooks->callOf(ended, result);
             if (!service_.records.editThread(ended.thread_id, touch, ApiRecords::Batch(call).put(ended)))

@@ -21,8 +21,12 @@ namespace stategraph::langgraph {
 /// Removes the thread of a run that has ended, if it was for this run alone: the log, and then the records. Errors: the
 /// saver's and the store's.
 void removeThreadOf(const Service& service, const RunRecord& run);
-/// Deletes a thread, its log first. Errors: ApiError (409) if it has a run that has not ended; the saver's and the
-/// store's.
+/// Deletes a thread as it was read, its log first, while no server begins a run on it. Does nothing if it is gone, if
+/// there is another thread of its id, or if `still`, unless it is empty, refuses what is stored now. Returns false if
+/// it has a run that has not ended, or had its first one meanwhile. Errors: the saver's and the store's.
+bool tryRemoveThread(Service& service, const ThreadRecord& thread,
+                     const std::function<bool(const ThreadRecord& stored)>& still = {});
+/// The same. Errors: ApiError (409) if it has such a run; the saver's and the store's.
 void removeThread(Service& service, const ThreadRecord& thread);
 
 /// The runs of this process: those of each thread one after the other, in the order of creation, and the newest that
@@ -56,6 +60,15 @@ public:
     /// Whether a thread has runs that have not ended, here or on another server. If that server is gone, this one goes
     /// on with them.
     bool isBusy(const std::string& thread_id);
+    /// Calls `work` while no server begins a run on a thread; runs that are asked for meanwhile are refused (409).
+    /// `saver`: that of the thread's graph; null: only this server is kept from it. Returns false if the thread has
+    /// runs that have not ended, or is being worked on; nothing was called then. Errors: those of `work`, and the
+    /// saver's and the store's.
+    bool whileIdle(const std::string& thread_id, BaseCheckpointSaver* saver, const std::function<void()>& work);
+    /// The thread is deleted: a new one of its id has none of its runs (`begunAfter`, `lastBegun`).
+    void forgetThread(const std::string& thread_id);
+    /// The same for a run.
+    void forgetRun(const LiveRun& run);
     /// Has a run stop. One that waits ends immediately. With `rolls_back` what it has stored is removed with it.
     void cancel(LiveRun& run, bool rolls_back = false);
 
@@ -70,8 +83,11 @@ private:
         std::deque<std::shared_ptr<LiveRun>> runs;
         std::unique_ptr<ThreadHold> hold;
     };
-    /// Has the thread held as long as it has a line. Returns false if another server has it.
+    /// Has the thread held as long as it has a line. Returns false if another server has it, or `whileIdle` does.
     bool hold(const std::string& thread_id, BaseCheckpointSaver& saver) SG_REQUIRES(hold_mutex_);
+    /// Has `whileIdle` begin: a hold, or none if the thread has runs.
+    std::unique_ptr<ThreadHold> close(const std::string& thread_id, BaseCheckpointSaver* saver);
+    void open(const std::string& thread_id, std::unique_ptr<ThreadHold> held) noexcept;
     void addLeftOvers(const std::vector<RunRecord>& left) SG_REQUIRES(hold_mutex_);
     std::vector<std::shared_ptr<LiveRun>> enter(const std::shared_ptr<LiveRun>& run);
     /// Takes a run out of the line of its thread, which is given back if the line is empty then.
@@ -94,6 +110,7 @@ private:
     stategraph::detail::Mutex hold_mutex_;  // is had while threads are held and given back
     mutable stategraph::detail::Mutex mutex_;
     std::map<std::string, Line> lines_ SG_GUARDED_BY(mutex_);             // by thread
+    std::set<std::string> closed_ SG_GUARDED_BY(mutex_);                  // threads that have no new runs now
     std::set<std::string> entering_ SG_GUARDED_BY(mutex_);                // runs that are not stored yet
     std::map<std::string, Clock::Time> called_at_ SG_GUARDED_BY(mutex_);  // by thread: when the clock calls
     std::deque<std::string> without_place_ SG_GUARDED_BY(mutex_);         // threads whose first run has no place

@@ -29,12 +29,16 @@ serve::HandlerAnswer truncate(const Call& call) {
     Service& service = call.service();
     if (!service.options.can_truncate) throw NotFound("Not Found");
     std::vector<ThreadRecord> threads;
-    service.records.forEachThread([&](ThreadRecord&& thread) { threads.push_back(std::move(thread)); });
+    service.records.forEachThread([&](ThreadRecord&& thread) {
+        threads.push_back(std::move(thread));
+        return true;
+    });
     for (const ThreadRecord& thread : threads) {
         for (const auto& run : service.runs->ofThread(thread.thread_id)) service.runs->cancel(*run);
         if (const ServedGraph* const graph = service.graph(thread.graphId()))
             deleteWholeThread(graph->saver(), thread.thread_id);
         service.thread_feeds->forget(thread.owner, thread.thread_id);
+        service.runs->forgetThread(thread.thread_id);
     }
     service.records.removeAll({});
     return noContent();

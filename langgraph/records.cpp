@@ -262,11 +262,8 @@ void ApiRecords::forEach(const StoreNamespace& ns, std::size_t page_max,
     }
 }
 
-void ApiRecords::forEachThread(const std::function<void(ThreadRecord&&)>& take) const {
-    forEach(threadsNs(), page_items, [&](const StoreItem& item) {
-        take(threadOf(item));
-        return true;
-    });
+void ApiRecords::forEachThread(const std::function<bool(ThreadRecord&&)>& take) const {
+    forEach(threadsNs(), page_items, [&](const StoreItem& item) { return take(threadOf(item)); });
 }
 
 void ApiRecords::forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const {

@@ -27,10 +27,11 @@ struct ThreadRecord {
     boost::json::object metadata = {};
     boost::json::object config = {};
     bool is_temporary = false;  // it is deleted when its run ends
-    /// How long it stays after its last change; 0: for ever.
+    /// How long the thread is kept after its last change; 0: without limit.
     std::chrono::milliseconds ttl{0};
-    bool keeps_latest = false;    // its newest checkpoint stays then
-    std::string expires_at = {};  // when it is looked at next; a change since then puts its end off
+    bool keeps_latest = false;  // its newest checkpoint stays then
+    /// When the server next checks whether the thread has expired.
+    std::string expires_at = {};
 
     /// The graph that its runs have; empty: none has run.
     std::string graphId() const;
@@ -122,8 +123,9 @@ public:
                      const std::function<void(RunRecord&)>& change) const;
     std::optional<RunRecord> run(const std::string& thread_id, const std::string& run_id) const;
     std::optional<AssistantRecord> assistant(const std::string& assistant_id) const;
+    /// All of them, until `take` returns false. Cost: their number, in pages.
+    void forEachThread(const std::function<bool(ThreadRecord&&)>& take) const;
     /// All of them. Cost: their number, in pages.
-    void forEachThread(const std::function<void(ThreadRecord&&)>& take) const;
     void forEachAssistant(const std::function<void(AssistantRecord&&)>& take) const;
     /// The runs of a thread, the oldest first, until `take` returns false. Cost: those that were taken, in pages.
     void forEachRun(const std::string& thread_id, const std::function<bool(RunRecord&&)>& take) const;

@@ -89,6 +89,11 @@ RunFeed::Read RunFeed::readAs(std::uint64_t from, const Write& write) const {
     return read;
 }
 
+std::uint64_t RunFeed::first() const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    return first_;
+}
+
 std::uint64_t RunFeed::next() const {
     const stategraph::detail::LockGuard lock(mutex_);
     return first_ + events_.size();

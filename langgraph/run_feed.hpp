@@ -57,6 +57,8 @@ public:
     /// The same, with each event as `write` writes it to the text; one that the reader does not want is not written.
     using Write = std::function<void(std::uint64_t number, const Event& event, std::string& text)>;
     Read readAs(std::uint64_t from, const Write& write) const;
+    /// The number of the oldest event that is kept.
+    std::uint64_t first() const;
     /// The number of the next event.
     std::uint64_t next() const;
     /// Where a reader continues whose next event has this number. Of a number of another process, which may lie below

@@ -1,6 +1,7 @@
 #include "langgraph/run_settle.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -110,21 +111,40 @@ std::vector<LogMark> marksOf(const json::array& kept) {
 }
 
 /// Whether a run has an answer, and nothing else, for a question that an edit inside of its task has closed, so that it
-/// is yet to be asked again.
-bool isEarly(const ServedGraph& graph, const ThreadId& thread, const detail::RunStart& start,
-             const SnapshotData& head) {
+/// is yet to be asked again. `is_left`: a process has begun the run, and died perhaps while the question was asked.
+bool isEarly(const ServedGraph& graph, const ThreadId& thread, const detail::RunStart& start, const SnapshotData& head,
+             bool is_left) {
     if (!start.resume || start.update || !start.go_to.empty() || !head.interrupts().empty()) return false;
     if (head.source == Source::update || head.source == Source::fork) return false;
-    return stategraph::detail::threadStatus(*graph.graph->core(), thread) == Status::edited;
+    switch (stategraph::detail::threadStatus(*graph.graph->core(), thread)) {
+        case Status::edited:
+            return true;
+        case Status::in_flight:
+        case Status::drained:
+        case Status::cancelled:
+            return is_left;
+        default:
+            return false;
+    }
 }
 
-// A coroutine keeps arguments that are passed by value as long as it runs.
-Task<RunOutcome> askThenAnswer(detail::Work ask, detail::Work answer, RunConfig config, StreamOptions options,
+/// An answer that is given when its question is asked again.
+struct EarlyAnswer {
+    detail::Work ask;
+    detail::Work answer;
+    CheckpointId at;                                             // where the task waits
+    std::function<void(const std::vector<Interrupt>& of)> note;  // stores which question the answer is for
+};
+
+// A coroutine keeps arguments that are passed by value as long as it runs. A question that a later superstep asks is
+// another one, and several are refused as if they had been open before.
+Task<RunOutcome> askThenAnswer(EarlyAnswer early, RunConfig config, StreamOptions options,
                                serve::detail::TakeEvent take) {
-    Task<RunOutcome> first = ask(config, options, take);
+    Task<RunOutcome> first = early.ask(config, options, take);
     RunOutcome outcome = co_await std::move(first);
-    if (outcome.status != Status::interrupted || outcome.interrupts.size() != 1) co_return outcome;
-    Task<RunOutcome> second = answer(std::move(config), options, std::move(take));
+    if (outcome.status != Status::interrupted || outcome.config.checkpoint_id != early.at) co_return outcome;
+    if (outcome.interrupts.size() == 1) early.note(outcome.interrupts);
+    Task<RunOutcome> second = early.answer(std::move(config), options, std::move(take));
     RunOutcome answered = co_await std::move(second);
     co_return answered;
 }
@@ -158,21 +178,30 @@ detail::Work noteStart(const Service& service, LiveRun& run, detail::Work work) 
     json::array before = asked.before;
     if (before.empty()) before = toJson(markThread(graph.saver(), asked.thread_id));
     std::vector<std::string> questions;
-    bool is_early = false;
+    CheckpointId early_at;
     if ((start.resume || start.answers) && !asked.kwargs.contains("checkpoint_id")) {
         const SnapshotData head = graph.graph->state({.thread_id = ThreadId(asked.thread_id)}, false);
         questions = questionsFor(start, head);
-        is_early = isEarly(graph, ThreadId(asked.thread_id), start, head);
+        if (isEarly(graph, ThreadId(asked.thread_id), start, head, run.isLeftOver()))
+            early_at = head.config.checkpoint_id;
     }
     service.records.editOpenRun(asked.thread_id, asked.run_id, [&](RunRecord& stored) {
         stored.questions = std::move(questions);
         stored.before = before;
     });
     run.note(std::move(before));
-    if (!is_early) return work;
-    return [ask = graph.graph->prepare({}), answer = std::move(work)](RunConfig config, StreamOptions options,
-                                                                      serve::detail::TakeEvent take) {
-        return askThenAnswer(ask, answer, std::move(config), options, std::move(take));
+    if (early_at.empty()) return work;
+    // The service exists as long as one of its runs.
+    const auto note = [&service, thread_id = asked.thread_id, run_id = asked.run_id](const std::vector<Interrupt>& of) {
+        service.records.editOpenRun(thread_id, run_id, [&](RunRecord& stored) {
+            stored.questions.clear();
+            for (const Interrupt& each : of) stored.questions.push_back(each.id.toString());
+        });
+    };
+    EarlyAnswer early{
+        .ask = graph.graph->prepare({}), .answer = std::move(work), .at = std::move(early_at), .note = note};
+    return [early = std::move(early)](RunConfig config, StreamOptions options, serve::detail::TakeEvent take) {
+        return askThenAnswer(early, std::move(config), options, std::move(take));
     };
 }
 

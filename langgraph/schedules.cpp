@@ -81,7 +81,8 @@ void Schedules::look(Clock::Time expected) noexcept {
     for (bool is_done = false; !is_done;) {
         Clock::Time next = service_.clock->now() + look_interval;
         try {
-            next = std::min({next, runDue(), endExpired(service_)});
+            next = std::min(next, runDue());
+            next = std::min(next, endExpired(service_));
         } catch (const std::exception& why) {  // the store may work again in a minute
             if (const serve::ErrorText told = service_.errorTexts({}, {}))
                 (void)told("What is due could not be read", why.what());

@@ -6,7 +6,6 @@
 #include <optional>
 #include <ratio>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <stategraph/error.hpp>
@@ -30,43 +29,54 @@ constexpr auto busy_wait = std::chrono::minutes(1);
 
 StoreNamespace expiryNs() { return {records_label, "thread-times"}; }
 
+std::string keyOf(const ThreadRecord& thread) { return thread.expires_at + " " + thread.thread_id; }
 StoreOp entry(const ThreadRecord& thread) {
     return PutOp{.ns = expiryNs(),
-                 .key = thread.expires_at + " " + thread.thread_id,
+                 .key = keyOf(thread),
                  .value = Value(json::value(json::object())),
                  .options = {.ttl = std::chrono::milliseconds(0), .index = std::vector<std::string>()}};
 }
 StoreOp noEntry(const std::string& key) { return PutOp{.ns = expiryNs(), .key = key}; }
 
-/// Has it looked at next at a time, and stores that.
-void putOff(Service& service, const std::string& thread_id, const std::string& key, Clock::Time at) {
-    ThreadRecord later{.thread_id = thread_id, .expires_at = isoTime(at, 6)};
-    const auto change = [&](ThreadRecord& thread) { thread.expires_at = later.expires_at; };
-    if (!service.records.editThread(thread_id, change, ApiRecords::Batch().add(noEntry(key)).add(entry(later))))
+/// The time and the thread of an entry.
+std::string timeIn(const std::string& key) { return key.substr(0, expiry_bytes); }
+std::string threadIn(const std::string& key) { return key.substr(expiry_bytes + 1); }
+
+/// Has a thread looked at next at a time, and stores that, unless a client has set another one meanwhile.
+void putOff(Service& service, const std::string& key, Clock::Time at) {
+    ThreadRecord later{.thread_id = threadIn(key), .expires_at = isoTime(at, 6)};
+    const auto change = [&](ThreadRecord& thread) {
+        if (thread.expires_at == timeIn(key)) thread.expires_at = later.expires_at;
+    };
+    // An entry that is not that of its thread is removed when its time comes.
+    if (!service.records.editThread(later.thread_id, change, ApiRecords::Batch().add(noEntry(key)).add(entry(later))))
         service.records.store(ApiRecords::Batch().add(noEntry(key)));
 }
 
 /// Ends one thread, or finds out when that is to be done.
 void endOne(Service& service, const std::string& key) {
-    const std::string thread_id = key.substr(expiry_bytes + 1);
-    const std::optional<ThreadRecord> thread = service.records.thread(thread_id);
-    if (!thread || thread->ttl.count() == 0 || thread->expires_at != key.substr(0, expiry_bytes)) {
+    const std::optional<ThreadRecord> thread = service.records.thread(threadIn(key));
+    if (!thread || thread->ttl.count() == 0 || thread->expires_at != timeIn(key)) {
         service.records.store(ApiRecords::Batch().add(noEntry(key)));
         return;
     }
     const Clock::Time now = service.clock->now();
-    const Clock::Time end = timeOf(thread->updated_at) + thread->ttl;
-    if (end > now) {
-        putOff(service, thread_id, key, end);
-    } else if (service.runs->isBusy(thread_id)) {
-        putOff(service, thread_id, key, now + busy_wait);
+    const auto endOf = [](const ThreadRecord& of) { return timeOf(of.updated_at) + of.ttl; };
+    const std::string graph_id = thread->graphId();
+    const ServedGraph* const graph = service.graph(graph_id);
+    if (endOf(*thread) > now) {
+        putOff(service, key, endOf(*thread));
+    } else if (graph == nullptr && !graph_id.empty()) {  // another server of the store has it, and so the log
+        putOff(service, key, now + busy_wait);
     } else if (thread->keeps_latest) {
-        if (const ServedGraph* const graph = service.graph(thread->graphId()))
-            (void)graph->saver().prune({.thread_id = thread_id, .keep_last = 1});
-        putOff(service, thread_id, key, now + thread->ttl);
+        const bool is_busy = service.runs->isBusy(thread->thread_id);
+        if (!is_busy && graph != nullptr) (void)graph->saver().prune({.thread_id = thread->thread_id, .keep_last = 1});
+        putOff(service, key, now + (is_busy ? busy_wait : std::max<std::chrono::milliseconds>(thread->ttl, busy_wait)));
     } else {
-        removeThread(service, *thread);
-        service.records.store(ApiRecords::Batch().add(noEntry(key)));
+        const auto is_over = [&](const ThreadRecord& stored) {
+            return stored.ttl.count() > 0 && !stored.keeps_latest && endOf(stored) <= now;
+        };
+        if (!tryRemoveThread(service, *thread, is_over)) putOff(service, key, now + busy_wait);
     }
 }
 
@@ -78,10 +88,10 @@ void tryOne(Service& service, const std::string& key) {
     } catch (const StoreError&) {
         throw;
     } catch (const std::exception& why) {
-        if (const serve::ErrorText told = service.errorTexts({}, key.substr(expiry_bytes + 1)))
+        if (const serve::ErrorText told = service.errorTexts({}, threadIn(key)))
             (void)told("A thread whose time is over could not be deleted", why.what());
     }
-    putOff(service, key.substr(expiry_bytes + 1), key, service.clock->now() + busy_wait);
+    putOff(service, key, service.clock->now() + busy_wait);
 }
 
 }  // namespace
@@ -104,7 +114,13 @@ ApiRecords::Batch readTtl(const Body& body, Clock::Time now, ThreadRecord& threa
     thread.ttl =
         std::max(std::chrono::milliseconds(1),
                  std::chrono::round<std::chrono::milliseconds>(std::chrono::duration<double, std::ratio<60>>(count)));
-    return beginTtl(now, thread);
+    ApiRecords::Batch times = endTtl(thread);
+    return times.add(beginTtl(now, thread));
+}
+
+ApiRecords::Batch endTtl(const ThreadRecord& thread) {
+    if (thread.expires_at.empty()) return {};
+    return ApiRecords::Batch().add(noEntry(keyOf(thread)));
 }
 
 ApiRecords::Batch beginTtl(Clock::Time now, ThreadRecord& thread) {
@@ -122,18 +138,15 @@ json::value ttlJson(const ThreadRecord& thread) {
 }
 
 Clock::Time endExpired(Service& service) {
-    for (;;) {
-        const auto first = service.options.store->search(
-            {.namespace_prefix = expiryNs(), .limit = expired_page, .refresh_ttl = false});
-        for (const SearchItem& item : first) {
-            const std::string key = item.key;
-            const Clock::Time at = timeOf(std::string_view(key).substr(0, expiry_bytes));
-            if (at > service.clock->now()) return at;
-            if (service.server.isEnding()) return Clock::Time::max();
-            tryOne(service, key);
-        }
-        if (first.empty()) return Clock::Time::max();
+    const auto first =
+        service.options.store->search({.namespace_prefix = expiryNs(), .limit = expired_page, .refresh_ttl = false});
+    for (const SearchItem& item : first) {
+        const Clock::Time at = timeOf(timeIn(item.key));
+        if (at > service.clock->now()) return at;
+        if (service.server.isEnding()) return Clock::Time::max();
+        tryOne(service, item.key);
     }
+    return first.empty() ? Clock::Time::max() : service.clock->now();
 }
 
 }  // namespace stategraph::langgraph

@@ -49,6 +49,7 @@ public:
         std::vector<ThreadRecord> found;
         service_.records.forEachThread([&](ThreadRecord&& thread) {
             if (fits(thread)) found.push_back(std::move(thread));
+            return true;
         });
         return found;
     }

@@ -19,9 +19,9 @@ struct StateEdit {
 /// In whose name the edits are made: nodes (`none`), or a special name, whose edit must be the only one.
 enum class EditKind : std::uint8_t { none, end, input, copy, again };
 
-/// As `as_node`: stores the checkpoint once more, after itself, with its values and the same tasks due, of which
-/// nothing is finished or answered. LangGraph does that for an edit that has neither values nor a node; the library's
-/// own calls have no such edit, because an Update is never null.
+/// As `as_node`: stores the checkpoint once more, after itself, with its values and the same tasks due, without their
+/// results and answers. LangGraph does that for an edit that has neither values nor a node; the library's own calls
+/// have no such edit, because an Update is never null.
 inline constexpr const char* edit_again = "__again__";
 
 /// `is_inner` says that the edited log is a subgraph's. Errors: InvalidUpdateError for a special edit that is not the

@@ -142,6 +142,32 @@ TEST_CASE("a client that comes back to a thread gets what follows its last event
     CHECK(unknown.untilDone() == one_run);
 }
 
+TEST_CASE("a client that joins a thread gets no runs of a deleted thread that had its id") {
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
+    const std::string thread = served.newThread();
+    (void)served.join(thread, beganRun(served, thread, "a"));
+    Joined former(served, thread, {}, "-1");
+    CHECK(former.untilDone() == one_run);
+    CHECK(served.ask("DELETE", "/threads/" + thread).status == 204);
+    CHECK(served.ask("POST", "/threads", R"({"thread_id": ")" + thread + "\"}").status == 200);
+    const std::string run = beganRun(served, thread, "b");
+    Joined joined(served, thread, {}, "-1");
+    CHECK(joined.untilDone() == one_run);
+    CHECK(joined.run == run);
+    CHECK(former.untilDone() == "(end)");
+}
+
+TEST_CASE("the values after a run are those that it left, whatever runs came later") {
+    const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
+    const std::string thread = served.newThread();
+    (void)served.join(thread, beganRun(served, thread, "a"));
+    (void)served.join(thread, beganRun(served, thread, "b"));
+    Joined states(served, thread, "?stream_mode=state_update", "-1");
+    const auto log = [&] { return json::serialize(states.next().data.at("values").at("log")); };
+    CHECK(log() == R"(["first a","work a"])");
+    CHECK(log() == R"(["first a","work a","first b","work b"])");
+}
+
 TEST_CASE("a client that joins a thread may ask for beginnings and ends of runs alone, and for the values after each") {
     const Served served(makeApp(std::make_shared<sg::MemorySaver>()));
     const std::string thread = served.newThread();

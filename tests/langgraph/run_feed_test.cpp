@@ -17,4 +17,6 @@ TEST_CASE("a reader from the beginning gets the events that are kept, and one th
     CHECK(whole.next == 4);
     CHECK(whole.is_end);
     CHECK(feed.read(1, {}).is_lost);
+    CHECK(feed.first() == 2);
+    CHECK_FALSE(feed.read(feed.first(), {}).is_lost);
 }

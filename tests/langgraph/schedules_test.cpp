@@ -74,7 +74,10 @@ TEST_CASE("a schedule without keep leaves no thread behind") {
     server.awaitRuns(1);
     CHECK(threadsOf(server) == 0);
     std::size_t records = 0;
-    server.service->records.forEachThread([&](sg::langgraph::ThreadRecord&&) { ++records; });
+    server.service->records.forEachThread([&](sg::langgraph::ThreadRecord&&) {
+        ++records;
+        return true;
+    });
     CHECK(records == 0);
 }
 

@@ -2,13 +2,16 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <boost/json.hpp>
 
+#include <stategraph/interrupt.hpp>
 #include <stategraph/json.hpp>
 #include <stategraph/langgraph/api.hpp>
 #include <stategraph/memory_saver.hpp>
+#include <stategraph/stategraph.hpp>
 
 #include "langgraph/identifiers.hpp"
 #include "tests/langgraph/served_app.hpp"
@@ -18,6 +21,7 @@ namespace {
 
 namespace json = boost::json;
 namespace sg = stategraph;
+using langgraph_tests::App;
 using langgraph_tests::makeApp;
 using langgraph_tests::Served;
 
@@ -37,6 +41,43 @@ struct Ran : Served {
     std::string at;
     json::array before;  // the history, the newest first
 };
+
+sg::Update<sg::JsonState> asked(sg::Runtime& runtime, const char* question, const char* channel) {
+    return {sg::write(channel, sg::interrupt<std::string>(runtime, question))};
+}
+
+/// A graph whose nodes inside ask, and which asks again after them.
+App makeInnerAsking(const std::vector<std::string>& inside) {
+    sg::JsonSchema schema;
+    for (const std::string& each : inside) schema.channel(each);
+    sg::JsonSchema outer_schema = schema;
+    sg::StateGraph<sg::JsonState> inner(schema);
+    for (const std::string& each : inside) {
+        inner.addNode(each, [each](const sg::JsonState&, sg::Runtime& runtime) -> sg::Update<sg::JsonState> {
+            return asked(runtime, "inside?", each.c_str());
+        });
+        inner.addEdge(sg::START, each).addEdge(each, sg::END);
+    }
+    outer_schema.channel("name").channel("deleted");
+    sg::StateGraph<sg::JsonState> outer(outer_schema);
+    outer.addNode("inner", inner.compile());
+    outer.addNode("delete", [](const sg::JsonState&, sg::Runtime& runtime) -> sg::Update<sg::JsonState> {
+        return asked(runtime, "delete everything?", "deleted");
+    });
+    outer.addEdge(sg::START, "inner").addEdge("inner", "delete").addEdge("delete", sg::END);
+    return outer.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+}
+
+/// What a client gets that answers after an edit inside of the task that waits, which is made as a node there.
+json::value answeredAfterEdit(const Served& served, const std::string& at, const std::string& as_node) {
+    CHECK(served.ask("POST", at + "/runs/wait", R"({"assistant_id": "app", "input": {"name": "x"}})").status == 200);
+    const json::value asking = served.get(at + "/state");
+    const json::object edit{
+        {"values", nullptr}, {"as_node", as_node}, {"checkpoint", asking.at("tasks").at(0).at("checkpoint")}};
+    CHECK(served.ask("POST", at + "/state", json::serialize(edit)).status == 200);
+    return json::parse(
+        served.ask("POST", at + "/runs/wait", R"({"assistant_id": "app", "command": {"resume": "yes"}})").body);
+}
 
 }  // namespace
 
@@ -96,6 +137,24 @@ TEST_CASE("a change of a state's metadata is one of its thread's") {
     CHECK(thread.at("metadata").at("n") == 1);
     CHECK(thread.at("metadata").at("graph_id") == "app");
     CHECK(ran.ask("PATCH", ran.at + "/state", "{}").status == 422);
+}
+
+TEST_CASE("an answer after an edit is not given to a question that a later superstep asks") {
+    const Served served(makeInnerAsking({"in_ask"}));
+    const std::string at = "/threads/" + served.newThread();
+    const json::value result = answeredAfterEdit(served, at, "in_ask");
+    CHECK(result.at("__interrupt__").at(0).at("value") == "delete everything?");
+    const json::value state = served.get(at + "/state");
+    CHECK(state.at("next") == json::value(json::array{"delete"}));
+    CHECK_FALSE(state.at("values").as_object().contains("deleted"));
+}
+
+TEST_CASE("an answer after an edit is refused if several questions are asked again") {
+    const Served served(makeInnerAsking({"left", "right"}));
+    const std::string at = "/threads/" + served.newThread();
+    CHECK(answeredAfterEdit(served, at, "__start__").as_object().contains("__error__"));
+    CHECK(served.get(at + "/state").at("next") == json::value(json::array{"inner"}));
+    CHECK(served.get(at + "/runs").as_array().size() == 2);
 }
 
 TEST_CASE("an assistant is deleted with its threads if the client wants that, unless one is busy") {

@@ -7,7 +7,10 @@
 #include <boost/json.hpp>
 
 #include "langgraph/identifiers.hpp"
+#include "langgraph/live_runs.hpp"
+#include "langgraph/records.hpp"
 #include "tests/langgraph/timed_app.hpp"
+#include "tests/support/until.hpp"
 
 namespace {
 
@@ -89,6 +92,7 @@ TEST_CASE("a thread stays as long as it has a run, whatever its time to live") {
     CHECK(in.statusOf(server, thread) == 200);
     in.time->pass(minutes(24 * 60));
     server.awaitRuns(1);
+    patience::until([&] { return !server.service->runs->isBusy(thread); });
     in.time->pass(minutes(60));
     CHECK(in.statusOf(server, thread) == 404);
 }
@@ -109,6 +113,69 @@ TEST_CASE("a thread whose time is over while no server runs is deleted when one 
     in.time->pass(minutes(0));
     for (const std::string& each : {thread, copy, timed_later}) CHECK(in.statusOf(server, each) == 404);
     CHECK(in.entries() == 0);
+}
+
+TEST_CASE("a thread that keeps its latest checkpoint is looked at once a minute at most") {
+    const TimedThreads in;
+    const Timed server(in);
+    const std::string thread = in.made(server, {{"ttl", 0.001}, {"strategy", "keep_latest"}});
+    in.time->pass(minutes(5));
+    const auto next = [&] { return server.service->records.thread(thread)->expires_at; };
+    const auto at = lg::timeOf(next());
+    in.time->moveTo(at);
+    CHECK(next() == lg::isoTime(at + minutes(1), 6));
+}
+
+TEST_CASE("all threads whose time is over are deleted, however many they are") {
+    const TimedThreads in;
+    const Timed server(in);
+    for (int made = 0; made < 120; ++made) (void)in.made(server, 1);
+    in.time->pass(minutes(30));
+    CHECK(server.post("/threads/count", json::object()) == 0);
+}
+
+TEST_CASE("a thread has one time to live, which ends with it") {
+    const TimedThreads in;
+    const Timed server(in);
+    const std::string thread = in.made(server, 10);
+    for (const int ttl : {20, 30}) CHECK(server.ask("PATCH", "/threads/" + thread, {{"ttl", ttl}}).status == 200);
+    CHECK(in.entries() == 1);
+    CHECK(server.ask("DELETE", "/threads/" + thread).status == 204);
+    CHECK(in.entries() == 0);
+}
+
+TEST_CASE("a thread of a graph that a server does not have is not deleted by it") {
+    const TimedThreads in;
+    const Timed server(in);
+    const std::string thread =
+        Timed::textOf(server.post("/threads", {{"ttl", 10}, {"metadata", {{"graph_id", "elsewhere"}}}}), "thread_id");
+    in.time->pass(minutes(60));
+    CHECK(server.service->records.thread(thread).has_value());
+}
+
+TEST_CASE("no run begins on a thread while it is deleted, and only the thread that was read is deleted") {
+    const TimedThreads in;
+    const Timed server(in);
+    const std::string thread = Timed::textOf(server.post("/threads", json::object()), "thread_id");
+    lg::LiveRuns& runs = *server.service->runs;
+    const auto run = [&] {
+        const json::value request{{"assistant_id", "app"}, {"input", {{"name", "x"}}}};
+        return server.ask("POST", "/threads/" + thread + "/runs/wait", request).status;
+    };
+    CHECK(run() == 200);
+    int refused = 0;
+    CHECK(runs.whileIdle(thread, in.saver.get(), [&] {
+        refused = run();
+        CHECK_FALSE(runs.whileIdle(thread, in.saver.get(), [] {}));
+    }));
+    CHECK(refused == 409);
+    CHECK(run() == 200);
+    lg::ThreadRecord read = server.service->records.thread(thread).value();
+    CHECK(lg::tryRemoveThread(*server.service, read, [](const lg::ThreadRecord&) { return false; }));
+    CHECK(in.statusOf(server, thread) == 200);
+    read.created_at = "2020-01-01T00:00:00.000000Z";
+    CHECK(lg::tryRemoveThread(*server.service, read));
+    CHECK(in.statusOf(server, thread) == 200);
 }
 
 TEST_CASE("a time to live that makes no sense is refused") {
