@@ -21,6 +21,7 @@
 #include "langgraph/webhooks.hpp"
 #include "serve/run_table.hpp"
 
+// This file is longer than others, because all of it works on the lines of runs that one mutex guards.
 namespace stategraph::langgraph {
 
 namespace {
