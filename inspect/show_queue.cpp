@@ -8,12 +8,11 @@
 #include <stategraph/error.hpp>
 
 #include "inspect/commands.hpp"
+#include "inspect/queue_changes.hpp"
 #include "inspect/queue_views.hpp"
 #if STATEGRAPH_HAS_QUEUE
 #include <stategraph/postgres_queue.hpp>
 #include <stategraph/queue_query.hpp>
-
-#include "inspect/queue_changes.hpp"
 #endif
 
 // queue: what the workers of a PostgreSQL database do. What people do about its threads is in queue_changes.cpp.

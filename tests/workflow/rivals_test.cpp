@@ -73,13 +73,30 @@ private:
                 if (inside != process) return;
                 is_ahead_.at(inside) = true;
                 is_ahead_.at(inside).notify_all();
+                // If the workflow inside ended between the other's reading and its put, both would be refused.
+                if (process == 1) has_first_ended_.wait(false);
             });
+        const Ending ending(*this, process);
         try {
             return toString((is_awaited ? sg::syncWait(wf::asyncRestart(flow, "1")) : flow.restart("1")).status);
         } catch (const wf::RefusedError& error) {
             return toString(error.why());
         }
     }
+
+    /// Notes the end of process 0's call, however it ends.
+    struct Ending {
+        Ending(Rivals& of, int number) : rivals(of), process(number) {}
+        Ending(const Ending&) = delete;
+        Ending& operator=(const Ending&) = delete;
+        ~Ending() {
+            if (process != 0) return;
+            rivals.has_first_ended_ = true;
+            rivals.has_first_ended_.notify_all();
+        }
+        Rivals& rivals;
+        const int process;
+    };
 
     // `at_a` and `at_b` are called in the steps "a" and "b" of the workflows inside, with the workflow's number.
     template <class A, class B>
@@ -128,6 +145,7 @@ private:
     std::shared_ptr<sg::MemorySaver> store_ = std::make_shared<sg::MemorySaver>();
     std::latch have_read_{4};  // each process has read both logs
     std::array<std::atomic<bool>, 2> is_ahead_ = {};
+    std::atomic<bool> has_first_ended_ = false;
     mutable std::atomic<int> lasts_ = 0;
 };
 
