@@ -39,7 +39,7 @@ struct FirstStepSearch {
     /// How many checkpoints were looked at, and whether older ones of the branch were not.
     std::uint64_t looked_at = 0;
     bool is_cut = false;
-    /// Where the search goes on, if it ended because the states took more bytes than it may read.
+    /// Where the search continues, if it ended because the states took more bytes than it may read.
     std::optional<std::string> more = {};
     static constexpr auto fields() {
         return stategraph::fields(field("found", &FirstStepSearch::found),

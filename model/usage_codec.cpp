@@ -19,16 +19,7 @@ void Codec<model::UsageByModel>::encode(Encoder& encoder, const model::UsageByMo
         out.text(name);
         writeUsage(out, used);
     }
-    out.key("input_tokens");
-    out.integer(usage.input_tokens);
-    out.key("cached_tokens");
-    out.integer(usage.cached_tokens);
-    out.key("output_tokens");
-    out.integer(usage.output_tokens);
-    out.key("reasoning_tokens");
-    out.integer(usage.reasoning_tokens);
-    out.key("cache_write_tokens");
-    out.integer(usage.cache_write_tokens);
+    model::writeTokens(out, usage);
     out.finish();
 }
 

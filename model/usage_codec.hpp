@@ -7,9 +7,8 @@ namespace stategraph::model {
 
 static_assert(stategraph::detail::TableLayout<Usage>::count == 5);
 
-/// Writes the bytes that the table of Usage gives.
-inline void writeUsage(stategraph::detail::StagedEncoder& out, const Usage& usage) {
-    out.map(5);
+/// Writes the members that the table of Usage has, without the head of a map.
+inline void writeTokens(stategraph::detail::StagedEncoder& out, const Usage& usage) {
     out.key("input_tokens");
     out.integer(usage.input_tokens);
     out.key("cached_tokens");
@@ -20,6 +19,12 @@ inline void writeUsage(stategraph::detail::StagedEncoder& out, const Usage& usag
     out.integer(usage.reasoning_tokens);
     out.key("cache_write_tokens");
     out.integer(usage.cache_write_tokens);
+}
+
+/// Writes the bytes that the table of Usage gives.
+inline void writeUsage(stategraph::detail::StagedEncoder& out, const Usage& usage) {
+    out.map(5);
+    writeTokens(out, usage);
 }
 
 }  // namespace stategraph::model

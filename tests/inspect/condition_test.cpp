@@ -235,7 +235,7 @@ TEST_CASE("find looks at no more checkpoints than its limit, and says so") {
     CHECK(conditions::find(saver, {"account", "total < 0", "--limit", "100001"}).exit == Exit::usage);
 }
 
-TEST_CASE("a search for a step reads no more of the log and of states than it may, and goes on where it ended") {
+TEST_CASE("a search for a step reads no more of the log and of states than it may, and continues where it ended") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     conditions::run(saver);
     const auto newest = sg::readTimeline(*saver, {.thread_id = "account"}, {.limit = 1}).front().id;

@@ -164,7 +164,7 @@ TEST_CASE("workers together have at most as many threads of a queue as its limit
     CHECK(claim("w3", nullptr).size() == 4);
 }
 
-TEST_CASE("a queue gives as many threads a second as its limit allows, whoever claims them") {
+TEST_CASE("a queue gives as many threads a second as its limit allows, to all workers together") {
     Queue on;
     std::vector<QueuedInput> inputs;
     for (int i = 0; i < 100; ++i) inputs.push_back({.thread_id = "t" + std::to_string(i), .graph = "graph"});
