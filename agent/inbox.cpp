@@ -20,6 +20,8 @@ namespace {
 constexpr const char* keep_node = "keep";
 // How often a message is stored anew because another process stored one at the same time.
 constexpr int tries_max = 100;
+// After so many changes the older checkpoints of the messages' thread are dropped: nobody reads them.
+constexpr std::int64_t changes_kept = 32;
 
 CompiledGraph<Letters> graphOf(const Checkpointer& checkpointer) {
     StateGraph<Letters> graph;
@@ -70,6 +72,9 @@ void Inbox::edit(const ThreadId& thread, const Change& change) {
         Letters letters = at.values;
         if (!change(letters)) return;
         const CheckpointId newest = at.config.checkpoint_id;
+        // Before the change, so that what fails has stored nothing.
+        if (at.step % changes_kept == changes_kept - 1)
+            saver_->prune({.thread_id = name.toString(), .keep_last = 1});
         const UpdateOptions options{.as_node = keep_node,
                                     .durability = Durability::sync,
                                     .only_new = newest.empty(),

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -76,6 +77,21 @@ TEST_CASE("a message that is sent while a look finds none is found by the next l
     saver->at_read = [&] { same.send("t", "late", WhileRunning::enqueue); };
     CHECK(!same.hasSent("t"));
     CHECK(same.hasSent("t"));
+}
+
+TEST_CASE("the thread that keeps messages stays as small as what waits, however many were sent") {
+    Echo echo;
+    const agent::Agent helper = echo.open();
+    helper.say("hello", {.thread_id = "t"});
+    for (int i = 0; i < 80; ++i) {
+        helper.send("t", "late " + std::to_string(i), WhileRunning::enqueue);
+        CAPTURE(i);
+        CHECK(echo.saver->list({.thread_id = "inbox t"}).size() <= 33);
+        if (i % 7 == 6) helper.say("go on", {.thread_id = "t"});
+    }
+    const auto last = helper.say("end", {.thread_id = "t"});
+    const Texts all = told(last.values.messages);
+    for (int i = 0; i < 80; ++i) CHECK(std::ranges::count(all, "user:late " + std::to_string(i)) == 1);
 }
 
 TEST_CASE("a deleted thread takes the messages that wait for it along") {
