@@ -73,8 +73,7 @@ void Inbox::edit(const ThreadId& thread, const Change& change) {
         if (!change(letters)) return;
         const CheckpointId newest = at.config.checkpoint_id;
         // Before the change, so that what fails has stored nothing.
-        if (at.step % changes_kept == changes_kept - 1)
-            saver_->prune({.thread_id = name.toString(), .keep_last = 1});
+        if (at.step % changes_kept == changes_kept - 1) saver_->prune({.thread_id = name.toString(), .keep_last = 1});
         const UpdateOptions options{.as_node = keep_node,
                                     .durability = Durability::sync,
                                     .only_new = newest.empty(),
