@@ -8,6 +8,7 @@
 #include <optional>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -22,6 +23,7 @@
 // A comment of a page binds the table after it to a header:
 //     <!-- names of timeline.hpp -->                    the types, functions and constants that the header declares
 //     <!-- options of config.hpp: RunConfig -->         the options of a type, with their defaults
+//     <!-- headers: fork.hpp timeline.hpp -->           the names alone that these headers declare, a row for each
 // STATEGRAPH_UPDATE_GOLDEN=1 in the environment writes these tables and the index. A link of the index stays as it is
 // while the section that it leads to has the name: to lead to a better page, change the link.
 
@@ -89,9 +91,27 @@ Lines tableOf(const std::string& header, const std::string& type) {
     return rows;
 }
 
+/// Returns the rows of headers with the names that each declares, or nothing if one of them declares none.
+Lines namesByHeader(const std::string& headers) {
+    Lines rows{"| header | declares |", "|---|---|"};
+    std::istringstream each(headers);
+    for (std::string header; each >> header;) {
+        std::string declared;
+        for (const Name& name : names()) {
+            if (name.header != header || !isOwnRow(name) || (name.kind != Kind::type && !name.owner.empty())) continue;
+            declared += (declared.empty() ? "" : ", ") + shownName(name);
+        }
+        if (declared.empty()) return {};
+        rows.push_back("| `" + header + "` | " + declared + " |");
+    }
+    return rows;
+}
+
 std::optional<Lines> boundTable(const std::string& line) {
     static const std::regex binding(R"(<!-- (?:names of ([\w/]+\.hpp)|options of ([\w/]+\.hpp): (\w+)) -->)");
+    static const std::regex headers(R"(<!-- headers:((?: [\w/]+\.hpp)+) -->)");
     std::smatch match;
+    if (std::regex_match(line, match, headers)) return namesByHeader(match[1]);
     if (!std::regex_match(line, match, binding)) return std::nullopt;
     return match[1].matched ? tableOf(match[1], "") : tableOf(match[2], match[3]);
 }
@@ -389,4 +409,6 @@ TEST_CASE("a public name that no page explains is reported with what to do") {
     CHECK(names_test::tableOf("config.hpp", "NoSuchType").empty());
     CHECK(names_test::withTables({"text", "<!-- options of fork.hpp: ForkOptions -->", "| old |", "", "| kept |"})
               .size() > 6);
+    CHECK(names_test::namesByHeader("fork.hpp retry.hpp").size() == 4);
+    CHECK(names_test::namesByHeader("fork.hpp no_such_header.hpp").empty());
 }
