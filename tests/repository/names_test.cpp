@@ -18,7 +18,8 @@
 #include "tests/support/markdown.hpp"
 #include "tests/support/public_names.hpp"
 
-// Every public name is found from docs/index_of_names.md, which leads to the page that explains it.
+// Every public name is found from docs/index_of_names.md, which leads to the page that explains it. The file is
+// longer than other ones, because its sample has one of each kind of declaration.
 //
 // A comment of a page binds the table after it to a header:
 //     <!-- names of timeline.hpp -->                    the types, functions and constants that the header declares
