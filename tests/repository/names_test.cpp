@@ -24,7 +24,7 @@
 // A comment of a page binds the table after it to a header:
 //     <!-- names of timeline.hpp -->                    the types, functions and constants that the header declares
 //     <!-- options of config.hpp: RunConfig -->         the options of a type, with their defaults
-//     <!-- headers: fork.hpp timeline.hpp -->           a row for each header: its names that the page does not have yet
+//     <!-- headers: fork.hpp timeline.hpp -->           the names of each header that the page does not have yet
 // STATEGRAPH_UPDATE_GOLDEN=1 in the environment writes these tables and the index. A link of the index stays as it is
 // while the section that it leads to has the name: to lead to a better page, change the link.
 
