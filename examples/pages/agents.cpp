@@ -1,4 +1,5 @@
-// What docs/agents.md shows: an agent that asks, a tool whose arguments have a JSON Schema, models of three providers.
+// What docs/agents.md, agents_middleware.md and models.md show: an agent that asks, a tool whose arguments have a JSON
+// Schema, middleware, costs, memory, models of three providers.
 #include <chrono>
 #include <iostream>
 #include <map>

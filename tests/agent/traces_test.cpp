@@ -7,7 +7,7 @@
 #include "tests/agent/tools.hpp"
 #include "tests/support/drivers.hpp"
 
-// The rows of the tables at the end of docs/agents.md that no other test covers.
+// Rules of docs/agent_rules.md that no other test covers.
 
 using namespace tools;
 using Texts = std::vector<std::string>;

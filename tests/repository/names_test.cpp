@@ -8,6 +8,7 @@
 #include <optional>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -17,11 +18,13 @@
 #include "tests/support/markdown.hpp"
 #include "tests/support/public_names.hpp"
 
-// Every public name is found from docs/index_of_names.md, which leads to the page that explains it.
+// Every public name is found from docs/index_of_names.md, which leads to the page that explains it. The file is
+// longer than other ones, because its sample has one of each kind of declaration.
 //
 // A comment of a page binds the table after it to a header:
 //     <!-- names of timeline.hpp -->                    the types, functions and constants that the header declares
 //     <!-- options of config.hpp: RunConfig -->         the options of a type, with their defaults
+//     <!-- headers: fork.hpp timeline.hpp -->           the names of each header that the page does not have yet
 // STATEGRAPH_UPDATE_GOLDEN=1 in the environment writes these tables and the index. A link of the index stays as it is
 // while the section that it leads to has the name: to lead to a better page, change the link.
 
@@ -89,20 +92,50 @@ Lines tableOf(const std::string& header, const std::string& type) {
     return rows;
 }
 
-std::optional<Lines> boundTable(const std::string& line) {
+/// Returns the words in the code of a page's own sentences and blocks.
+std::set<std::string> wordsOf(const Page& page) {
+    std::set<std::string> words;
+    for (const Section& section : page.sections) {
+        for (const auto& word : section.words) words.insert(word.first);
+    }
+    return words;
+}
+
+/// Returns a row for each header with the names that it declares, without those that the page has already, or nothing
+/// if one of the headers declares none.
+Lines namesByHeader(const std::string& headers, const std::set<std::string>& words) {
+    Lines rows{"| header | declares also |", "|---|---|"};
+    std::istringstream each(headers);
+    for (std::string header; each >> header;) {
+        std::string others;
+        bool has_names = false;
+        for (const Name& name : names()) {
+            if (name.header != header || !isOwnRow(name) || (name.kind != Kind::type && !name.owner.empty())) continue;
+            has_names = true;
+            if (!words.contains(name.name)) others += (others.empty() ? "" : ", ") + shownName(name);
+        }
+        if (!has_names) return {};
+        if (!others.empty()) rows.push_back("| `" + header + "` | " + others + " |");
+    }
+    return rows;
+}
+
+std::optional<Lines> boundTable(const std::string& line, const std::set<std::string>& words) {
     static const std::regex binding(R"(<!-- (?:names of ([\w/]+\.hpp)|options of ([\w/]+\.hpp): (\w+)) -->)");
+    static const std::regex headers(R"(<!-- headers:((?: [\w/]+\.hpp)+) -->)");
     std::smatch match;
+    if (std::regex_match(line, match, headers)) return namesByHeader(match[1], words);
     if (!std::regex_match(line, match, binding)) return std::nullopt;
     return match[1].matched ? tableOf(match[1], "") : tableOf(match[2], match[3]);
 }
 
 /// Returns the page with each bound table as it must be.
-Lines withTables(const Lines& page) {
+Lines withTables(const Lines& page, const std::set<std::string>& words) {
     Lines made;
     for (std::size_t i = 0; i < page.size(); ++i) {
         made.push_back(page[i]);
         if (!documents::bindsTable(page[i])) continue;
-        const auto table = boundTable(page[i]);
+        const auto table = boundTable(page[i], words);
         CHECK_MESSAGE((table && !table->empty()), page[i] << " names no public header, or no type with options in it");
         while (i + 1 < page.size() && page[i + 1].starts_with("|")) ++i;
         if (table) made.insert(made.end(), table->begin(), table->end());
@@ -311,7 +344,7 @@ TEST_CASE("the tables of pages that are made from headers are what the headers s
     for (const documents::Page& page : documents::pages()) {
         const auto file = documents::home() / "docs" / page.path;
         const documents::Lines lines = documents::linesOf(file);
-        const documents::Lines wanted = names_test::withTables(lines);
+        const documents::Lines wanted = names_test::withTables(lines, names_test::wordsOf(page));
         CAPTURE(page.path);
         if (documents::isUpdating() && wanted != lines) documents::write(file, wanted);
         const auto at = std::mismatch(wanted.begin(), wanted.end(), lines.begin(), lines.end());
@@ -387,6 +420,9 @@ TEST_CASE("a public name that no page explains is reported with what to do") {
     CHECK(names_test::found(documents::pages(), type));
     CHECK(!names_test::kept(documents::pages(), type, "sqlite.md#space"));  // a link to where it is not explained
     CHECK(names_test::tableOf("config.hpp", "NoSuchType").empty());
-    CHECK(names_test::withTables({"text", "<!-- options of fork.hpp: ForkOptions -->", "| old |", "", "| kept |"})
+    CHECK(names_test::withTables({"text", "<!-- options of fork.hpp: ForkOptions -->", "| old |", "", "| kept |"}, {})
               .size() > 6);
+    CHECK(names_test::namesByHeader("fork.hpp retry.hpp", {}).size() == 4);
+    CHECK(names_test::namesByHeader("retry.hpp", {"RetryPolicy"}) != names_test::namesByHeader("retry.hpp", {}));
+    CHECK(names_test::namesByHeader("fork.hpp no_such_header.hpp", {}).empty());
 }

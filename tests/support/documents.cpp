@@ -39,14 +39,20 @@ void countCode(std::string_view line, std::map<std::string, int>& words) {
     }
 }
 
+std::set<std::string> headersIn(const std::string& binding) {
+    static const std::regex header(R"re([\w/]+\.hpp)re");
+    std::set<std::string> headers;
+    for (std::sregex_iterator it(binding.begin(), binding.end(), header), end; it != end; ++it)
+        headers.insert(it->str());
+    return headers;
+}
+
 Page pageOf(const std::filesystem::path& file, const std::string& path) {
     Page page{.path = path, .title = path, .sections = {{}}};
-    static const std::regex binding(R"re(<!-- (?:names|options) of ([\w/]+\.hpp).*)re");
-    std::smatch match;
     bool is_block = false;
     bool is_generated = false;
     for (const std::string& line : linesOf(file)) {
-        if (std::regex_match(line, match, binding)) page.headers.insert(match[1]);
+        if (bindsTable(line)) page.headers.merge(headersIn(line));
         is_generated = bindsTable(line) || (is_generated && line.starts_with("|"));
         if (line.starts_with("```")) {
             is_block = !is_block;
@@ -108,7 +114,8 @@ std::vector<Page> pages() {
 }
 
 bool bindsTable(const std::string& line) {
-    return line.starts_with("<!-- names of ") || line.starts_with("<!-- options of ");
+    return line.starts_with("<!-- names of ") || line.starts_with("<!-- options of ") ||
+           line.starts_with("<!-- headers: ");
 }
 
 }  // namespace documents

@@ -38,7 +38,8 @@ struct Page {
 /// The pages that explain names: all except the index of names and the page on the state of the work.
 std::vector<Page> pages();
 
-/// Whether the line marks the next table as generated from a header: "<!-- names of …" or "<!-- options of …".
+/// Whether the line marks the next table as generated from headers: "<!-- names of …", "<!-- options of …" or
+/// "<!-- headers: …".
 bool bindsTable(const std::string& line);
 
 }  // namespace documents

@@ -29,7 +29,7 @@ struct OpenAiOptions {
 };
 
 /// A model behind `POST base_url/chat/completions`, streamed. A connection is kept when an answer has ended, and used
-/// by later requests to the same server (docs/agents.md). If a request is stopped, or its task is destroyed before the
+/// by later requests to the same server (docs/models.md). If a request is stopped, or its task is destroyed before the
 /// end, it is closed, or with HTTP/2 the request's part of it. Deltas are reported where the awaiting coroutine lives.
 ///
 /// Request::output becomes `response_format` (json_schema); it is strict if the schema is one that OpenAI takes as
