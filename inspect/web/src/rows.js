@@ -43,7 +43,7 @@ export class Rows {
   /** Shows another selection, and has it on the screen. */
   select(place) {
     const rows = this.log.checkpoints;
-    const at = place.id ? this.log.indexOf(place.id) : this.log.isCut ? -1 : 0;
+    const at = place.id ? this.log.indexOf(place.id) : this.log.isCut || this.log.filter ? -1 : 0;
     const isOther = place.id !== this.place?.id || this.#selected < 0;
     this.place = place;
     this.#selected = at;

@@ -152,7 +152,8 @@ function CompareWith({ place, thread, log }) {
 
 // Keys come faster than views are drawn: what is selected is what the address says now.
 function useThreadKeys(list, show, openAll, openWhole) {
-  const at = () => log.indexOf(route.value.id || log.newestId);
+  // The newest need not be among those that a filter selects.
+  const at = () => (route.value.id || !log.filter ? log.indexOf(route.value.id || log.newestId) : -1);
   const to = (index) => log.checkpoints[index] && go({ ...route.value, id: log.checkpoints[index].checkpoint_id });
   const down = () => (at() + 1 < log.checkpoints.length ? to(at() + 1) : log.loadOlder().then(() => to(at() + 1)));
   const isFork = (i) => log.checkpoints[i].source === 'fork' || (log.checkpoints[i + 1] && log.checkpoints[i].parent !== log.checkpoints[i + 1].checkpoint_id);
