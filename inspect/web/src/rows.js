@@ -173,7 +173,7 @@ class Row {
     };
     for (const [name, word] of Object.entries(words)) this[name].data = visible(word);
     const say = (before, word) => word && `${before} ${word}`;
-    const said = [`step ${words.step}`, ran_words[it.source] ?? say('ran', words.ran), say('took', words.took), say('wrote', words.wrote), say('due next:', words.due), words.idle];
+    const said = [`step ${words.step}`, ran_words[it.source] ?? say('ran', words.ran), say('took', words.took), say('wrote', words.wrote), say('due next:', dueOf(it, true)), words.idle];
     this.element.setAttribute('aria-label', visible(said.filter(Boolean).join('; ')));
   }
 

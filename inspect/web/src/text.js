@@ -33,11 +33,11 @@ export function ranOf(row) {
 export const wroteOf = (row) => row.wrote.map((each) => each.channel).join(', ');
 
 const state_marks = { asks: '? ', failed: '! ', done: '✓ ', due: '' };
-/** What is due at a row. Where no superstep continues it, each task has its mark. */
-export function dueOf(row) {
+/** What is due at a row. Where no superstep continues it, each task has its mark, or if it is `spoken` its state. */
+export function dueOf(row, spoken = false) {
   if (row.damaged) return 'damaged';
   if (row.is_sealed) return 'encrypted';
-  if (row.due.some((task) => task.state !== 'due')) return row.due.slice(0, ran_shown).map((task) => state_marks[task.state] + shownName(task.name)).join(', ');
+  if (row.due.some((task) => task.state !== 'due')) return row.due.slice(0, ran_shown).map((task) => (spoken ? `${shownName(task.name)} ${task.state}` : state_marks[task.state] + shownName(task.name))).join(', ');
   return namesOf(row.next) || 'nothing';
 }
 
