@@ -48,7 +48,7 @@ public:
     Page(BaseCheckpointSaver& saver, const Config& log, CheckpointId before, std::size_t limit)
         : saver_(saver), log_(log) {
         // One more, because it is the parent of the last one.
-        listed_ = list(before, limit + 1);
+        listed_ = list(before, std::max(limit, limit + 1));  // the greatest number has none after it
         for (const ListedCheckpoint& row : listed_) rows_.emplace(row.id, &row);
         for (auto row = listed_.rbegin(); row != listed_.rend(); ++row) noteHeader(*row);
         if (!before || listed_.empty()) return;
