@@ -110,7 +110,7 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 
 // This function is longer than others because it is the table of all commands.
 std::span<const Command> commands() {
-    static const std::array<Command, 20> all = {{
+    static const std::array<Command, 21> all = {{
         {"ls",
          "[STORE] [--status STATUS] [--since 1h] [--text TEXT] [--metadata NAME=VALUE] [--limit N]",
          "Lists threads, the newest first: status, age, step, what is due, questions, errors.",
@@ -119,10 +119,19 @@ std::span<const Command> commands() {
           .place_is_store = true},
          listThreads},
         {"log",
-         "THREAD [--graph] [--limit N]",
-         "Lists a thread's checkpoints, the newest first; --graph draws its branches.",
-         {.places_min = 1, .places_max = 1, .flags = {"--graph"}, .values = {"--limit", "--ns"}},
+         "THREAD [--graph] [--node NODE] [--status STATUS] [--text TEXT] [--limit N]",
+         "Lists a thread's checkpoints, the newest first: what ran, how long, what it wrote, what is due;\n"
+         "    --graph draws its branches, the others select.",
+         {.places_min = 1,
+          .places_max = 1,
+          .flags = {"--graph"},
+          .values = {"--node", "--status", "--text", "--limit", "--ns"}},
          showLog},
+        {"chart",
+         "CHECKPOINT",
+         "Shows when the tasks of the run that led to a checkpoint ran, with subgraphs, attempts and waits.",
+         {.places_min = 1, .places_max = 1, .values = {"--ns"}},
+         showChart},
         {"show",
          "CHECKPOINT [--channel C] [--path /a/0] [--from N] [--count N] [--subgraphs]",
          "Shows a checkpoint: tasks, questions, errors, values; or a page of one value.",

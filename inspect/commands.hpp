@@ -46,6 +46,7 @@ std::span<const Command> commands();
 
 Exit listThreads(Call& call);
 Exit showLog(Call& call);
+Exit showChart(Call& call);
 Exit showCheckpoint(Call& call);
 Exit showDifference(Call& call);
 Exit showCauses(Call& call);

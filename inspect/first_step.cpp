@@ -64,7 +64,7 @@ FirstStepSearch findFirstStep(BaseCheckpointSaver& saver, const Config& newest, 
     Config place = newest;
     std::size_t bytes = 0;
     for (const CheckpointId& id : ids) {
-        if (bytes > limits.states_bytes && search.looked_at > 0) {
+        if ((bytes > limits.states_bytes || search.looked_at >= limits.reads) && search.looked_at > 0) {
             search.more = id.toString();
             return search;
         }

@@ -39,7 +39,7 @@ struct FirstStepSearch {
     /// How many checkpoints were looked at, and whether older ones of the branch were not.
     std::uint64_t looked_at = 0;
     bool is_cut = false;
-    /// Where the search continues, if it ended because the states took more bytes than it may read.
+    /// Where the search continues, if it ended because it has read as many checkpoints, or bytes of states, as it may.
     std::optional<std::string> more = {};
     static constexpr auto fields() {
         return stategraph::fields(field("found", &FirstStepSearch::found),
@@ -56,6 +56,7 @@ struct FirstStepLimits {
     std::size_t checkpoints = 10'000;     // of the branch, the newest
     std::size_t entries = SIZE_MAX;       // of the log, among which those of the branch are found
     std::size_t states_bytes = SIZE_MAX;  // of the states; one state may exceed it
+    std::size_t reads = SIZE_MAX;         // checkpoints, at least 1
 };
 
 /// Looks at the newest checkpoints of the branch that leads to `newest`, beginning with the oldest of them, or with

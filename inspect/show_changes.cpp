@@ -11,6 +11,7 @@
 #include "inspect/change_lines.hpp"
 #include "inspect/commands.hpp"
 #include "inspect/views.hpp"
+#include "src/reading/shown_names.hpp"
 
 // diff: shows what a checkpoint changed, or how two checkpoints differ. why and blame: show the causes and writers.
 namespace stategraph::inspect {
@@ -113,7 +114,8 @@ Exit showWriters(Call& call) {
     if (history.entries.empty())
         throw NotFound{"no task has written a channel '" + call.place(1) + "' on the way to this checkpoint"};
     std::vector<WriterView> views;
-    for (const auto& entry : history.entries) views.push_back(viewOf(entry));
+    const reading::ShownNames names(call.saver, place);
+    for (const auto& entry : history.entries) views.push_back(viewOf(entry, names.graph()));
     auto& out = call.terminal.out();
     if (call.asJson()) {
         out << toJson(views) << '\n';

@@ -2,23 +2,38 @@
 
 #include "inspect/commands.hpp"
 #include "inspect/lanes.hpp"
+#include "inspect/supersteps.hpp"
 #include "inspect/views.hpp"
 
 namespace stategraph::inspect {
 namespace {
 
-std::string summaryOf(const TimelineEntry& entry) {
+// What is due, after an arrow.
+std::string dueOf(const TimelineEntry& entry) {
     if (!entry.damaged.empty()) return "damaged: " + plain(entry.damaged);
+    if (entry.is_sealed) return entry.next.empty() ? "encrypted" : "encrypted, something is due";
     std::string text;
-    if (entry.is_sealed) {
-        text = entry.next.empty() ? "encrypted" : "encrypted, something is due";
-    } else {
-        for (const auto& next : entry.next) text += (text.empty() ? "→ " : ", ") + plain(next);
-        if (text.empty()) text = "nothing is due";
-    }
+    for (const auto& next : entry.next) text += (text.empty() ? "→ " : ", ") + plain(next);
+    if (text.empty()) text = "nothing is due";
     if (entry.open_questions > 0) text += "  ? " + std::to_string(entry.open_questions);
     if (!entry.error.empty()) text += "  ! " + plain(entry.error);
     return text;
+}
+
+// The tasks that ran, each with its time, and the channels that they wrote.
+std::string ranOf(const CheckpointView& view) {
+    std::string text;
+    for (const StepTaskView& task : view.ran) {
+        text += (text.empty() ? "" : ", ") + plain(task.name);
+        if (task.took_us) text += " " + durationText(std::chrono::microseconds(*task.took_us));
+        if (task.attempts > 1) text += " (" + std::to_string(task.attempts) + " attempts)";
+    }
+    if (view.ran_count > view.ran.size()) text += " and " + std::to_string(view.ran_count - view.ran.size()) + " more";
+    if (view.supersteps > 1) text = std::to_string(view.supersteps) + " supersteps";
+    std::string wrote;
+    for (const WrittenView& written : view.wrote) wrote += (wrote.empty() ? "" : ", ") + plain(written.channel);
+    if (!wrote.empty()) text += (text.empty() ? "wrote " : "; wrote ") + wrote;
+    return text.empty() ? "" : text + "  ";
 }
 
 Colour colourOf(const TimelineEntry& entry) {
@@ -35,10 +50,10 @@ std::chrono::system_clock::duration idleBefore(const TimelineEntry& entry, const
     return entry.created_at - older.created_at - entry.took.value_or(std::chrono::microseconds(0));
 }
 
-void print(Call& call, const std::vector<TimelineEntry>& entries, bool graph) {
+void print(Call& call, const std::vector<Superstep>& rows, bool graph) {
     Lanes lanes;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        const TimelineEntry& entry = entries[i];
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const TimelineEntry& entry = rows[i].entry;
         Lanes::Drawn drawn;
         if (graph) drawn = lanes.next(entry.id, entry.parent);
         for (const auto& line : drawn.above) call.terminal.out() << line << '\n';
@@ -48,15 +63,14 @@ void print(Call& call, const std::vector<TimelineEntry>& entries, bool graph) {
         source.resize(7, ' ');
         std::string size = sizeText(entry.commit_bytes + entry.writes_bytes);
         size.insert(0, size.size() < 9 ? 9 - size.size() : 0, ' ');
-        std::string took = entry.next_took ? durationText(*entry.next_took) : "";
-        const std::size_t took_columns = took.size() - (took.ends_with("µs") ? 1 : 0);
-        took.insert(0, took_columns < 10 ? 10 - took_columns : 0, ' ');
-        const std::size_t used = drawn.prefix.size() + 4 + 2 + 36 + 2 + 24 + 2 + 7 + 10 + 9 + 2;
+        const std::size_t used = drawn.prefix.size() + 4 + 2 + 36 + 2 + 24 + 2 + 7 + 9 + 2;
         call.terminal.out() << drawn.prefix << step << "  " << call.terminal.in(Colour::dim, entry.id.toString())
-                            << "  " << timeText(entry.created_at) << "  " << source << took << size << "  "
-                            << call.terminal.in(colourOf(entry), call.terminal.fit(summaryOf(entry), used)) << '\n';
-        if (!graph || i + 1 == entries.size()) continue;
-        const auto idle = idleBefore(entry, entries[i + 1]);
+                            << "  " << timeText(entry.created_at) << "  " << source << size << "  "
+                            << call.terminal.in(colourOf(entry),
+                                                call.terminal.fit(ranOf(viewOf(rows[i])) + dueOf(entry), used))
+                            << '\n';
+        if (!graph || i + 1 == rows.size()) continue;
+        const auto idle = idleBefore(entry, rows[i + 1].entry);
         if (idle > idle_min)
             call.terminal.out() << lanes.bars() << "      " << call.terminal.in(Colour::dim, ageText(idle) + " idle")
                                 << '\n';
@@ -67,24 +81,33 @@ void print(Call& call, const std::vector<TimelineEntry>& entries, bool graph) {
 
 Exit showLog(Call& call) {
     const Config place = findPlace(call.saver, call.arguments, call.place(0));
-    const std::size_t limit = call.arguments.number("--limit", 100, 1);
-    TimelineQuery query{.before = {}, .limit = limit};
+    SuperstepQuery query{.limit = call.arguments.number("--limit", 100, 1),
+                         .node = call.arguments.value("--node").value_or(""),
+                         .status = call.arguments.value("--status").value_or(""),
+                         .text = call.arguments.value("--text").value_or(""),
+                         .entries_max = SIZE_MAX};
+    const bool selects = !query.node.empty() || !query.status.empty() || !query.text.empty();
+    const bool graph = call.arguments.has("--graph");
+    if (selects && graph) throw UsageError{"--graph draws a whole log; it goes without --node, --status and --text"};
     // If the place names a checkpoint, the log begins with that checkpoint.
-    if (const CheckpointId id = place.checkpoint_id) query.before = CheckpointId(id.high(), id.low() + 1);
-    const auto entries = readTimeline(call.saver, place, query);
-    if (entries.empty()) throw NotFound{"thread '" + place.thread_id.toString() + "' has no checkpoints"};
+    if (const CheckpointId id = place.checkpoint_id) query.before = justAfter(id);
+    const SuperstepPage page = readSupersteps(call.saver, place, query);
+    if (page.rows.empty())
+        throw NotFound{"thread '" + place.thread_id.toString() + "' has no " + (selects ? "such " : "") +
+                       "checkpoints"};
     if (call.asJson()) {
         std::vector<CheckpointView> views;
-        for (const auto& entry : entries) views.push_back(viewOf(entry));
+        for (const auto& row : page.rows) views.push_back(viewOf(row));
         call.terminal.out() << toJson(views) << '\n';
-    } else {
-        print(call, entries, call.arguments.has("--graph"));
-        if (entries.size() == limit && !entries.back().parent.empty()) {
-            call.terminal.out() << call.terminal.in(Colour::dim, "… older ones: --limit, or log " +
-                                                                     plain(place.thread_id.toString()) + "@" +
-                                                                     entries.back().parent.toString())
-                                << '\n';
-        }
+        return Exit::done;
+    }
+    print(call, page.rows, graph);
+    const CheckpointId parent = page.rows.back().entry.parent;
+    if (page.next && parent) {
+        call.terminal.out() << call.terminal.in(Colour::dim, "… older ones: --limit, or log " +
+                                                                 plain(place.thread_id.toString()) + "@" +
+                                                                 parent.toString())
+                            << '\n';
     }
     return Exit::done;
 }

@@ -78,17 +78,60 @@ std::string isoTime(std::chrono::system_clock::time_point time) {
     return text + "Z";
 }
 
-CheckpointView viewOf(const TimelineEntry& entry) {
+namespace {
+
+std::vector<WrittenView> viewsOf(const std::vector<Written>& list) {
+    std::vector<WrittenView> views;
+    for (const Written& each : list) {
+        if (views.size() == row_items_max) break;
+        views.push_back({each.channel, each.bytes});
+    }
+    return views;
+}
+
+std::vector<StepTaskView> viewsOf(const std::vector<StepTask>& tasks) {
+    std::vector<StepTaskView> views;
+    for (const StepTask& each : tasks) {
+        if (views.size() == row_items_max) break;
+        views.push_back(viewOf(each));
+    }
+    return views;
+}
+
+}  // namespace
+
+StepTaskView viewOf(const StepTask& step_task) {
+    const TaskSnapshot& task = step_task.task;
+    StepTaskView view;
+    view.id = task.id.toString();
+    view.name = nameOf({.name = task.name, .path = task.path});
+    view.node = task.name;
+    view.state = task.finished ? "done" : !task.open_interrupts.empty() ? "asks" : task.error ? "failed" : "due";
+    if (task.took) view.took_us = task.took->count();
+    if (task.started_at) view.began_at = isoTime(*task.started_at);
+    view.attempts = task.attempts;
+    view.error = task.error.value_or("");
+    view.questions = task.interrupts.size();
+    view.wrote = viewsOf(step_task.wrote);
+    return view;
+}
+
+CheckpointView viewOf(const Superstep& step) {
+    const TimelineEntry& entry = step.entry;
     CheckpointView view;
     view.checkpoint_id = entry.id.toString();
     if (entry.parent) view.parent = entry.parent.toString();
     view.step = entry.step;
     view.source = toString(entry.source);
     view.created_at = isoTime(entry.created_at);
+    view.ran = viewsOf(step.ran);
+    view.ran_count = step.ran.size();
+    view.supersteps = step.supersteps;
+    view.wrote = viewsOf(step.wrote);
     view.next = entry.next;
+    view.due = viewsOf(step.due);
     view.open_questions = entry.open_questions;
     if (entry.took) view.took_us = entry.took->count();
-    if (entry.next_took) view.next_took_us = entry.next_took->count();
     view.bytes = entry.commit_bytes + entry.writes_bytes;
     view.is_whole = entry.is_whole;
     view.is_sealed = entry.is_sealed;
@@ -112,14 +155,15 @@ TaskCausesView viewOf(const TaskCauses& task) {
     return view;
 }
 
-WriterView viewOf(const ChannelHistoryEntry& entry) {
+WriterView viewOf(const ChannelHistoryEntry& entry, const std::optional<GraphDescription>& graph) {
     WriterView view{.checkpoint_id = entry.config.checkpoint_id.toString(),
                     .step = entry.step,
                     .source = toString(entry.source),
                     .change = toString(entry.change.change),
                     .value = entry.change.value,
                     .writers = {}};
-    for (const ChannelWriter& writer : entry.writers) view.writers.push_back(nameOf({writer.name, writer.path}));
+    for (const ChannelWriter& writer : entry.writers)
+        view.writers.push_back(nameOf({graph ? graph->shownName(writer.name) : writer.name, writer.path}));
     return view;
 }
 

@@ -9,8 +9,11 @@
 #include <stategraph/checkpoint_changes.hpp>
 #include <stategraph/codec_std.hpp>
 #include <stategraph/fields.hpp>
+#include <stategraph/graph_description.hpp>
 #include <stategraph/timeline.hpp>
 #include <stategraph/unfinished.hpp>
+
+#include "inspect/supersteps.hpp"
 
 // What the commands show, as data. Each view is printed as text, or with --json as JSON by its table of fields.
 namespace stategraph::inspect {
@@ -48,16 +51,54 @@ struct ThreadView {
     }
 };
 
+struct WrittenView {
+    std::string channel;
+    std::uint64_t bytes = 0;
+    static constexpr auto fields() {
+        return stategraph::fields(field("channel", &WrittenView::channel), field("bytes", &WrittenView::bytes));
+    }
+};
+
+/// A task that ran, or is due.
+struct StepTaskView {
+    std::string id;
+    /// The node, and for a Send its number, such as "price #0".
+    std::string name;
+    std::string node;
+    /// done, failed, asks or due.
+    std::string state;
+    std::optional<std::int64_t> took_us;
+    std::optional<std::string> began_at;
+    std::uint64_t attempts = 1;
+    std::string error;
+    std::uint64_t questions = 0;  // that it asked, answered or not
+    std::vector<WrittenView> wrote;
+    static constexpr auto fields() {
+        return stategraph::fields(field("id", &StepTaskView::id), field("name", &StepTaskView::name),
+                                  field("node", &StepTaskView::node), field("state", &StepTaskView::state),
+                                  field("took_us", &StepTaskView::took_us), field("began_at", &StepTaskView::began_at),
+                                  field("attempts", &StepTaskView::attempts), field("error", &StepTaskView::error),
+                                  field("questions", &StepTaskView::questions), field("wrote", &StepTaskView::wrote));
+    }
+};
+
+StepTaskView viewOf(const StepTask& task);
+
+/// A checkpoint with the superstep that led to it.
 struct CheckpointView {
     std::string checkpoint_id;
     std::optional<std::string> parent;
     std::int64_t step = 0;
     std::string source;
     std::string created_at;
+    std::vector<StepTaskView> ran;  // the first of them
+    std::uint64_t ran_count = 0;
+    std::uint64_t supersteps = 1;
+    std::vector<WrittenView> wrote;
     std::vector<std::string> next;
+    std::vector<StepTaskView> due;  // the first of them
     std::uint64_t open_questions = 0;
     std::optional<std::int64_t> took_us;
-    std::optional<std::int64_t> next_took_us;  // by the tasks of `next`
     std::uint64_t bytes = 0;
     bool is_whole = false;
     bool is_sealed = false;
@@ -67,14 +108,18 @@ struct CheckpointView {
         return stategraph::fields(
             field("checkpoint_id", &CheckpointView::checkpoint_id), field("parent", &CheckpointView::parent),
             field("step", &CheckpointView::step), field("source", &CheckpointView::source),
-            field("created_at", &CheckpointView::created_at), field("next", &CheckpointView::next),
-            field("open_questions", &CheckpointView::open_questions), field("took_us", &CheckpointView::took_us),
-            field("next_took_us", &CheckpointView::next_took_us), field("bytes", &CheckpointView::bytes),
+            field("created_at", &CheckpointView::created_at), field("ran", &CheckpointView::ran),
+            field("ran_count", &CheckpointView::ran_count), field("supersteps", &CheckpointView::supersteps),
+            field("wrote", &CheckpointView::wrote), field("next", &CheckpointView::next),
+            field("due", &CheckpointView::due), field("open_questions", &CheckpointView::open_questions),
+            field("took_us", &CheckpointView::took_us), field("bytes", &CheckpointView::bytes),
             field("is_whole", &CheckpointView::is_whole), field("is_sealed", &CheckpointView::is_sealed),
             field("error", &CheckpointView::error), field("damaged", &CheckpointView::damaged));
     }
 };
-CheckpointView viewOf(const TimelineEntry& entry);
+/// The most tasks, and the most channels, that a row lists.
+inline constexpr std::size_t row_items_max = 50;
+CheckpointView viewOf(const Superstep& step);
 
 /// One channel of a difference, or one operation of a commit.
 struct ChangeView {
@@ -128,7 +173,8 @@ struct WriterView {
                                   field("value", &WriterView::value), field("writers", &WriterView::writers));
     }
 };
-WriterView viewOf(const ChannelHistoryEntry& entry);
+/// Names the writers as `graph` does, the graph of the checkpoint at which the history begins, if it is known.
+WriterView viewOf(const ChannelHistoryEntry& entry, const std::optional<GraphDescription>& graph);
 
 struct DamagedView {
     std::string thread_id;

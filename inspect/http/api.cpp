@@ -41,6 +41,7 @@ constexpr ApiRow rows[] = {
     {"GET", "threads/:thread/checkpoints/:checkpoint/causes", causes},
     {"GET", "threads/:thread/checkpoints/:checkpoint/writers", writers},
     {"GET", "threads/:thread/checkpoints/:checkpoint/first", firstStep},
+    {"GET", "threads/:thread/checkpoints/:checkpoint/chart", chart},
     {"GET", "threads/:thread/checkpoints/:checkpoint/graph", graph},
     {"POST", "threads/:thread/answer", storeAnswer, Needs::write},
     {"POST", "threads/:thread/checkpoints/:checkpoint/fork", storeFork, Needs::write},
@@ -145,6 +146,22 @@ Config ApiCall::config() const {
     Config config{.thread_id = ThreadId(thread), .checkpoint_id = {}, .checkpoint_ns = text("ns")};
     if (!checkpoint.empty() && checkpoint != "newest") config.checkpoint_id = CheckpointId(checkpoint);
     return config;
+}
+
+Config ApiCall::existing() const {
+    Config found = config();
+    const auto tuple = api.saver().getTuple(
+        {.log = {found.thread_id.view(), found.checkpoint_ns}, .checkpoint_id = found.checkpoint_id});
+    if (!tuple) failMissing();
+    found.checkpoint_id = tuple->id;
+    return found;
+}
+
+void ApiCall::failMissing() const {
+    const std::string ns = text("ns");
+    const std::string where = ns.empty() ? "" : " in namespace '" + ns + "'";
+    if (checkpoint.empty() || checkpoint == "newest") throw NotFound{"there is no thread '" + thread + "'" + where};
+    throw NotFound{"thread '" + thread + "' has no checkpoint '" + checkpoint + "'" + where};
 }
 
 Api::Api(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options)

@@ -31,6 +31,10 @@ struct ApiCall {
     std::size_t number(const std::string& name, std::size_t otherwise, std::size_t least, std::size_t most) const;
     /// Returns the checkpoint that the path and `ns` name. Errors: InvalidArgumentError for an invalid id.
     Config config() const;
+    /// Does the same for a checkpoint that must exist, and fills in the id of the newest. Errors: NotFound.
+    Config existing() const;
+    /// Throws NotFound for the checkpoint, or the thread, that the request names.
+    [[noreturn]] void failMissing() const;
     /// Returns the request's body. Errors: as fromJson.
     template <class T>
     T body() const {
@@ -47,8 +51,10 @@ serve::HandlerAnswer json(const View& view) {
 /// Larger threads are neither exported nor copied into memory for a page.
 constexpr std::size_t page_thread_bytes_max = std::size_t{256} << 20U;
 
-/// What one search for a step may read: entries of the log, and bytes of states, beyond which the client asks on.
+/// What one search for a step may read: entries of the log, and checkpoints and bytes of states, beyond which the
+/// client continues it with another request.
 constexpr std::size_t first_step_entries_max = 50'000;
+constexpr std::size_t first_step_reads_max = 1000;
 constexpr std::size_t first_step_bytes_max = std::size_t{16} << 20U;
 
 struct ApiRow {
@@ -83,6 +89,7 @@ serve::HandlerAnswer difference(ApiCall& call);
 serve::HandlerAnswer causes(ApiCall& call);
 serve::HandlerAnswer writers(ApiCall& call);
 serve::HandlerAnswer firstStep(ApiCall& call);
+serve::HandlerAnswer chart(ApiCall& call);
 serve::HandlerAnswer graph(ApiCall& call);
 serve::HandlerAnswer threadStats(ApiCall& call);
 serve::HandlerAnswer deletion(ApiCall& call);

@@ -10,13 +10,12 @@
 #include <stategraph/stats.hpp>
 
 #include "inspect/app/row_messages.hpp"
-#include "inspect/condition.hpp"
-#include "inspect/first_step.hpp"
 #include "inspect/http/api_call.hpp"
 #include "inspect/http/http_views.hpp"
 #include "inspect/open_questions.hpp"
 #include "inspect/queue_views.hpp"
 #include "inspect/thread_list.hpp"
+#include "src/reading/shown_names.hpp"
 
 // The operations that only read.
 namespace stategraph::inspect {
@@ -24,21 +23,6 @@ namespace {
 
 /// A larger value is read in pages, and not as one value.
 constexpr std::size_t whole_bytes_max = 4'000'000;
-
-[[noreturn]] void failMissing(const Config& config) {
-    throw NotFound{"thread '" + config.thread_id.toString() + "' has no such checkpoint" +
-                   (config.checkpoint_ns.empty() ? "" : " in namespace '" + config.checkpoint_ns + "'")};
-}
-
-/// Returns the config with the id of the newest checkpoint filled in.
-Config existing(const ApiCall& call) {
-    Config config = call.config();
-    const auto tuple = call.api.saver().getTuple(
-        {.log = {config.thread_id.view(), config.checkpoint_ns}, .checkpoint_id = config.checkpoint_id});
-    if (!tuple) failMissing(config);
-    config.checkpoint_id = tuple->id;
-    return config;
-}
 
 /// The number of tasks that are checked for logs of graphs that they run.
 constexpr std::size_t subgraph_tasks_max = 100;
@@ -112,26 +96,6 @@ struct LogsView {
     std::vector<std::string> namespaces;
     static constexpr auto fields() { return stategraph::fields(field("namespaces", &LogsView::namespaces)); }
 };
-struct TimelineView {
-    std::vector<CheckpointView> checkpoints;
-    bool more = false;
-    static constexpr auto fields() {
-        return stategraph::fields(field("checkpoints", &TimelineView::checkpoints), field("more", &TimelineView::more));
-    }
-};
-struct HeadView {
-    std::optional<std::string> checkpoint_id;
-    std::uint64_t newer = 0;
-    std::string mark;
-    bool running = false;
-    std::string run_error;
-    static constexpr auto fields() {
-        return stategraph::fields(field("checkpoint_id", &HeadView::checkpoint_id), field("newer", &HeadView::newer),
-                                  field("mark", &HeadView::mark), field("running", &HeadView::running),
-                                  field("run_error", &HeadView::run_error));
-    }
-};
-
 struct DifferencesView {
     std::vector<DifferenceView> channels;
     static constexpr auto fields() { return stategraph::fields(field("channels", &DifferencesView::channels)); }
@@ -210,54 +174,14 @@ serve::HandlerAnswer questions(ApiCall& call) {
 
 serve::HandlerAnswer logs(ApiCall& call) {
     LogsView view{readNamespaces(call.api.saver(), ThreadId(call.thread))};
-    if (view.namespaces.empty()) failMissing(call.config());
-    return json(view);
-}
-
-serve::HandlerAnswer timeline(ApiCall& call) {
-    TimelineQuery query{.before = {}, .limit = call.number("limit", 500, 1, 2000)};
-    if (const auto before = call.text("before"); !before.empty()) query.before = CheckpointId(before);
-    if (const auto from = call.text("from"); !from.empty()) {
-        if (query.before) throw InvalidArgumentError("give either before or from, not both");
-        const CheckpointId first(from);
-        // Older than the next greater id means that the checkpoint itself is included.
-        query.before = CheckpointId(first.high() + (first.low() == UINT64_MAX ? 1 : 0), first.low() + 1);
-    }
-    const auto entries = readTimeline(call.api.saver(), call.config(), query);
-    if (entries.empty() && query.before.empty()) failMissing(call.config());
-    TimelineView view;
-    for (const TimelineEntry& entry : entries) view.checkpoints.push_back(viewOf(entry));
-    view.more = entries.size() == query.limit;
-    return json(view);
-}
-
-serve::HandlerAnswer head(ApiCall& call) {
-    const Config config = call.config();
-    HeadView view;
-    auto entries = readTimeline(call.api.saver(), config, {.before = {}, .limit = 1});
-    if (!entries.empty()) {
-        const TimelineEntry newest = entries.front();
-        view.checkpoint_id = newest.id.toString();
-        view.mark = newest.id.toString() + ":" + std::to_string(newest.writes_bytes) + ":" +
-                    std::to_string(newest.open_questions) + ":" + std::to_string(newest.records);
-        const std::string after = call.text("after");
-        if (!after.empty() && after != *view.checkpoint_id) {
-            const CheckpointId seen(after);
-            entries = readTimeline(call.api.saver(), config, {.before = {}, .limit = 100});
-            view.newer = static_cast<std::uint64_t>(
-                std::ranges::count_if(entries, [&](const TimelineEntry& entry) { return entry.id > seen; }));
-        }
-    }
-    const PageRun run = call.api.runs().last(call.thread);
-    view.running = !run.has_ended;
-    view.run_error = run.error;
+    if (view.namespaces.empty()) call.failMissing();
     return json(view);
 }
 
 serve::HandlerAnswer checkpoint(ApiCall& call) {
     auto values = call.api.keptValues(call.config());
     auto snapshot = readCheckpoint(call.api.saver(), call.config(), {.values = values == nullptr});
-    if (!snapshot) failMissing(call.config());
+    if (!snapshot) call.failMissing();
     if (!values) values = call.api.keepValues(*snapshot);
     CheckpointPageView view = pageViewOf(*snapshot, call.api.redaction());
     addSubgraphs(call, view);
@@ -267,7 +191,7 @@ serve::HandlerAnswer checkpoint(ApiCall& call) {
 
 serve::HandlerAnswer valuePage(ApiCall& call) {
     const auto values = call.api.values(call.config());
-    if (!values) failMissing(call.config());
+    if (!values) call.failMissing();
     const ValuePageQuery query{.from = call.number("from", 0, 0, SIZE_MAX),
                                .count = call.number("count", 100, 1, 1000),
                                .bytes_max = call.number("bytes_max", 2000, 1, 100'000)};
@@ -276,7 +200,7 @@ serve::HandlerAnswer valuePage(ApiCall& call) {
 
 serve::HandlerAnswer wholeValue(ApiCall& call) {
     const auto values = call.api.values(call.config());
-    if (!values) failMissing(call.config());
+    if (!values) call.failMissing();
     const Value value = valueAt(*values, call.text("path"));
     if (value.bytes().size() > whole_bytes_max)
         throw Refused{413, "this value has " + std::to_string(value.bytes().size()) + " bytes; read it by pages"};
@@ -285,7 +209,7 @@ serve::HandlerAnswer wholeValue(ApiCall& call) {
 
 serve::HandlerAnswer changes(ApiCall& call) {
     const auto found = readChanges(call.api.saver(), call.config());
-    if (!found) failMissing(call.config());
+    if (!found) call.failMissing();
     ChangesView view{
         .is_whole = found->is_whole, .supersteps = found->supersteps, .bytes = found->bytes, .changes = {}};
     for (const ChannelChange& change : found->changes) {
@@ -301,7 +225,7 @@ serve::HandlerAnswer changes(ApiCall& call) {
 }
 
 serve::HandlerAnswer difference(ApiCall& call) {
-    const Config after = existing(call);
+    const Config after = call.existing();
     const std::string thread = call.text("to_thread").empty() ? call.thread : call.text("to_thread");
     ApiCall other{call.api, call.request, thread, call.text("to_checkpoint")};
     Config before = other.config();
@@ -324,18 +248,20 @@ serve::HandlerAnswer difference(ApiCall& call) {
 serve::HandlerAnswer causes(ApiCall& call) {
     AllCausesView view;
     for (const TaskCauses& task : readCauses(call.api.saver(), call.config())) view.tasks.push_back(viewOf(task));
-    if (view.tasks.empty()) existing(call);
+    if (view.tasks.empty()) call.existing();
     return json(view);
 }
 
 serve::HandlerAnswer writers(ApiCall& call) {
     const std::string channel = call.text("channel");
     if (channel.empty()) throw InvalidArgumentError("writers needs a channel: ?channel=NAME");
+    const Config place = call.existing();
     const ChannelHistory history =
-        readChannelHistory(call.api.saver(), existing(call), channel, {.limit = call.number("limit", 100, 1, 1000)});
+        readChannelHistory(call.api.saver(), place, channel, {.limit = call.number("limit", 100, 1, 1000)});
+    const reading::ShownNames names(call.api.saver(), place);
     WritersView view;
     for (const ChannelHistoryEntry& entry : history.entries) {
-        WriterView one = inspect::viewOf(entry);
+        WriterView one = inspect::viewOf(entry, names.graph());
         ShownValue shown = shownValue(call.api.redaction().apply(std::move(one.value), channel));
         view.entries.push_back({one.checkpoint_id, one.step, one.source, one.change, std::move(shown.value),
                                 std::move(shown.cut), std::move(one.writers)});
@@ -344,32 +270,15 @@ serve::HandlerAnswer writers(ApiCall& call) {
     return json(view);
 }
 
-serve::HandlerAnswer firstStep(ApiCall& call) {
-    if (!call.api.redaction().isEmpty())
-        throw Refused{403, "a condition could tell what is redacted here; use 'stategraph find' on the store"};
-    const Condition condition(call.text("condition"));
-    const FirstStepLimits limits{.checkpoints = call.number("limit", 1000, 1, 10'000),
-                                 .entries = first_step_entries_max,
-                                 .states_bytes = first_step_bytes_max};
-    const std::string from = call.text("from");
-    FirstStepSearch search = findFirstStep(call.api.saver(), existing(call), condition, limits,
-                                           from.empty() ? CheckpointId() : CheckpointId(from));
-    if (search.found) {  // the checkpoint's pages have the values
-        search.found->values.clear();
-        search.found->before.clear();
-    }
-    return json(search);
-}
-
 serve::HandlerAnswer graph(ApiCall& call) {
-    auto found = readGraph(call.api.saver(), existing(call));
+    auto found = readGraph(call.api.saver(), call.existing());
     if (!found) throw NotFound{"no description of this thread's graph is stored"};
     return json(graphViewOf(call.api.saver(), *std::move(found), call.api.redaction()));
 }
 
 serve::HandlerAnswer threadStats(ApiCall& call) {
     const SaverStats stats = call.api.saver().stats({.thread_id = call.thread, .threads = false});
-    if (stats.total.commits == 0 && stats.damaged.empty()) failMissing(call.config());
+    if (stats.total.commits == 0 && stats.damaged.empty()) call.failMissing();
     return json(viewOf(stats));
 }
 

@@ -290,6 +290,7 @@ TEST_CASE("hostile names and values are shown as text") {
     const sg::inspect::CommandOptions options{.open = [&](const std::string&, bool) { return saver; }, .columns = 80};
     for (const std::vector<std::string>& arguments : {std::vector<std::string>{"ls"},
                                                       {"log", hostile, "--graph"},
+                                                      {"chart", hostile},
                                                       {"show", hostile},
                                                       {"diff", hostile + "@0"},
                                                       {"blame", hostile, "topic"},

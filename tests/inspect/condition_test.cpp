@@ -257,6 +257,9 @@ TEST_CASE("a search for a step reads no more of the log and of states than it ma
     REQUIRE(part.found);
     CHECK(part.found->checkpoint_id == whole.found->checkpoint_id);
     CHECK(part.found->ran == std::vector<std::string>{"spend"});
+    const auto one = sg::inspect::findFirstStep(*saver, at, negative, {.reads = 1});
+    CHECK(one.looked_at == 1);
+    CHECK(one.more);
     const auto cut = sg::inspect::findFirstStep(*saver, at, negative, {.entries = 0});
     CHECK(cut.is_cut);
     CHECK(cut.looked_at == 1);

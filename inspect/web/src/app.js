@@ -15,7 +15,11 @@ import { useWaiting, waiting } from './ui.js';
 
 // The page: a header, and one view.
 const root = document.getElementById('app');
-const pages = { threads: Threads, thread: Thread, questions: Questions, compare: Compare, store: Store };
+const pages = { threads: Threads, thread: Thread, questions: Questions, compare: Compare, store: Store, unknown: Unknown };
+
+function Unknown() {
+  return html`<main class="list" id="main"><h1>There is no such page</h1><p><code>${visible(route.value.hash)}</code> names none. <a href=${href({ page: 'threads' })}>All threads</a></p></main>`;
+}
 
 function Help({ onClose }) {
   const dialog = useRef(null);

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get, path } from './api.js';
 import { besideEachOther } from './conversation.js';
 import { go, href, route } from './route.js';
-import { clock, duration, namesOf, visible } from './text.js';
+import { clock, dueOf, duration, ranOf, stateOf, visible } from './text.js';
 import { Problem, Text, useDraft, Wait } from './ui.js';
 
 // Two threads beside each other: their newest branches, aligned by what was due, and the first difference.
@@ -96,7 +96,7 @@ export function Compare() {
     ${pairs && html`<p>${first < 0 ? 'Both took the same way.' : html`Their ways part at step ${(pairs[first][0] ?? pairs[first][1]).step}. <button onClick=${() => document.getElementById(`pair-${first}`)?.scrollIntoView({ block: 'center' })}>First difference</button>`}
       <button onClick=${findValues}>First different values</button></p>
       ${values && html`<p role="status">${values.at < 0 ? 'The values of all pairs are the same.' : `Values differ first at step ${pairs[values.at][0].step}: ${values.channels.map(visible).join(', ')}`}</p>`}
-      <table class="pairs"><thead><tr><th scope="col">step</th><th scope="col"><${Text}>${thread}<//></th><th scope="col">step</th><th scope="col"><${Text}>${other}<//></th><th scope="col">values</th></tr></thead>
+      <table class="pairs"><thead><tr><th scope="col">step</th><th scope="col"><${Text}>${thread}<//> ran</th><th scope="col">due next</th><th scope="col">step</th><th scope="col"><${Text}>${other}<//> ran</th><th scope="col">due next</th><th scope="col">values</th></tr></thead>
       <tbody>${pairs.map((pair, i) => html`<tr id=${`pair-${i}`} class=${`${isSame(pair) ? '' : 'differs'} ${i === first || i === values?.at ? 'first' : ''}`}>
         <${Side} thread=${thread} checkpoint=${pair[0]} /><${Side} thread=${other} checkpoint=${pair[1]} />
         <td>${pair[0] && pair[1] && html`<a href=${href({ page: 'thread', thread: other, id: pair[1].checkpoint_id, query: { view: 'diff', with: `${thread}@${pair[0].checkpoint_id}` } })}>diff</a>`}</td></tr>`)}</tbody></table>
@@ -131,7 +131,7 @@ function Conversations({ places }) {
 }
 
 function Side({ thread, checkpoint }) {
-  if (!checkpoint) return html`<td></td><td class="dim">–</td>`;
-  return html`<td class="number">${checkpoint.step}</td><td title=${clock(checkpoint.created_at)}><a href=${href({ page: 'thread', thread, id: checkpoint.checkpoint_id })}><${Text}>${namesOf(checkpoint.next) || 'nothing is due'}<//></a>
-    ${checkpoint.error && html` <span class="failed">! <${Text}>${checkpoint.error}<//></span>`} <span class="dim">${duration(checkpoint.took_us)}</span></td>`;
+  if (!checkpoint) return html`<td></td><td class="dim">–</td><td></td>`;
+  return html`<td class="number">${checkpoint.step}</td><td title=${clock(checkpoint.created_at)}><a href=${href({ page: 'thread', thread, id: checkpoint.checkpoint_id })}><${Text}>${ranOf(checkpoint) || checkpoint.source}<//></a> <span class="dim">${duration(checkpoint.took_us)}</span></td>
+    <td><${Text}>${dueOf(checkpoint)}<//>${stateOf(checkpoint) === 'failed' && html` <span class="failed">! <${Text}>${checkpoint.error || checkpoint.damaged}<//></span>`}</td>`;
 }

@@ -34,7 +34,7 @@ function layOutAnew(graph, open, prefix) {
     const inner = graph.subgraphs?.[name];
     const at = within(prefix, name);
     const label = visible(shownName(name));
-    const width = Math.max(56, Math.min(210, label.length * 7.6 + 24 + (inner ? 20 : 0)));
+    const width = Math.max(56, Math.min(210, label.length * 7.6 + 34 + (inner ? 20 : 0)));
     const drawn = inner && open.has(at) ? layOut(inner, open, at) : null;
     drawing.setNode(name, {
       name,

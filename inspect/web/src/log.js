@@ -11,7 +11,7 @@ const reached_pages = 10;
 
 export class Log {
   checkpoints = [];
-  more = false;
+  next = null; // where older ones begin; null at the end
   lanes = new Lanes();
   head = null;
   error = null;
@@ -23,9 +23,15 @@ export class Log {
   #places = new Map(); // by id, counted from `#first`
   #first = 0;
 
-  constructor(thread, ns) {
+  /** With a `filter` (node, status, text), only such checkpoints. */
+  constructor(thread, ns, filter = null) {
     this.thread = thread;
     this.ns = ns;
+    this.filter = filter;
+  }
+
+  get more() {
+    return this.next !== null;
   }
 
   /** Calls `tell(isOlder)` after each change, until what it returns is called. */
@@ -54,15 +60,15 @@ export class Log {
       try {
         this.#begin(await this.#page(first_page));
       } catch (error) {
-        if (error.status === 404) this.#begin({ checkpoints: [], more: false }); // it is not stored, or was deleted
+        if (error.status === 404) this.#begin({ checkpoints: [], next: null }); // it is not stored, or was deleted
         throw error;
       }
     });
   }
 
-  #begin({ checkpoints, more }, isCut = false) {
+  #begin({ checkpoints, next }, isCut = false) {
     this.checkpoints = checkpoints;
-    this.more = more;
+    this.next = next;
     this.isCut = isCut;
     this.lanes = new Lanes();
     this.#first = 0;
@@ -72,12 +78,12 @@ export class Log {
   async loadOlder(limit = page) {
     if (!this.more) return;
     await this.#read(true, async () => {
-      const answer = await this.#page(limit, this.checkpoints.at(-1)?.checkpoint_id);
+      const answer = await this.#page(limit, this.next);
       for (const each of answer.checkpoints) {
         this.#places.set(each.checkpoint_id, this.#first + this.checkpoints.length);
         this.checkpoints.push(each);
       }
-      this.more = answer.more;
+      this.next = answer.next;
     });
   }
 
@@ -117,10 +123,11 @@ export class Log {
 
   async #readNewer() {
     const fresh = [];
+    let before;
     let newest; // as it is now: its pending writes may have changed
     await this.#read(false, async () => {
       for (let i = 0; i < newer_pages && !newest; i += 1) {
-        const answer = await this.#page(i === 0 ? 20 : page, fresh.at(-1)?.checkpoint_id);
+        const answer = await this.#page(i === 0 ? 20 : page, before);
         for (const each of answer.checkpoints) {
           if (this.indexOf(each.checkpoint_id) >= 0) {
             newest = each;
@@ -128,7 +135,8 @@ export class Log {
           }
           fresh.push(each);
         }
-        if (!answer.more) break;
+        if (!answer.next) break;
+        before = answer.next;
       }
       if (newest && this.indexOf(newest.checkpoint_id) === 0) this.#precede(fresh, newest);
     });
@@ -144,7 +152,7 @@ export class Log {
   }
 
   #page(limit, before, from) {
-    return get(path.thread(this.thread, 'timeline', { ns: this.ns, limit, before, from }));
+    return get(path.thread(this.thread, 'timeline', { ns: this.ns, limit, before, from, ...this.filter }));
   }
 
   #tell(isOlder) {

@@ -28,7 +28,8 @@ function placeOf(hash) {
   if (parts[0] === 'compare' && parts[2]) return { page: 'compare', thread: parts[1], other: parts[2], query };
   if (parts[0] === 'questions') return { page: 'questions', query };
   if (parts[0] === 'store') return { page: 'store', query };
-  return { page: 'threads', query };
+  if (parts.length === 0 || (parts.length === 1 && !parts[0])) return { page: 'threads', query };
+  return { page: 'unknown', query };
 }
 
 export function href(place) {

@@ -1,9 +1,9 @@
-import { clock, duration, namesOf, size, span, visible } from './text.js';
+import { clock, dueOf, duration, ranOf, size, span, stateOf, visible, wroteOf } from './text.js';
 import { href } from './route.js';
 
 // The rows of a timeline that are on the screen. There are as many elements as fit there, made once: scrolling gives them
 // other checkpoints and makes no element, and a row that shows the same is not touched.
-export const row_height = 30;
+export const row_height = 44;
 const lane_width = 14;
 const lanes_shown = 8;
 const idle_ms = 30_000;
@@ -16,6 +16,7 @@ export class Rows {
   #height = 600;
   #selected = -1;
   #frame = 0;
+  #lanes = 0;
 
   /** Draws into `box`, a scrolling element, what a log has. `wants` is called where older checkpoints come near. */
   constructor(box, log, wants) {
@@ -42,7 +43,7 @@ export class Rows {
   /** Shows another selection, and has it on the screen. */
   select(place) {
     const rows = this.log.checkpoints;
-    const at = place.id ? this.log.indexOf(place.id) : this.log.isCut ? -1 : 0;
+    const at = place.id ? this.log.indexOf(place.id) : this.log.isCut || this.log.filter ? -1 : 0;
     const isOther = place.id !== this.place?.id || this.#selected < 0;
     this.place = place;
     this.#selected = at;
@@ -65,11 +66,13 @@ export class Rows {
     if (this.rows.style.height !== height) this.rows.style.height = height;
     const wanted = Math.ceil(this.#height / row_height) + 2 + 2 * spare_rows;
     while (this.#pool.length < wanted) this.#pool.push(this.rows.appendChild(new Row().element).row);
-    const known = lanes.upTo(checkpoints, end, lanes_a_frame);
+    // What a filter has selected has no lanes: the checkpoints between are missing.
+    const known = this.log.filter ? { length: end } : lanes.upTo(checkpoints, end, lanes_a_frame);
+    this.#widen(known, first, end);
     for (let i = 0; i < this.#pool.length; i += 1) {
       // Each row has its element by its number, so that a row that stays on the screen keeps it.
       const at = first + ((i - first) % this.#pool.length + this.#pool.length) % this.#pool.length;
-      if (at < end) this.#pool[i].show(at, checkpoints[at], known[at], checkpoints[at + 1], this.place, at === this.#selected);
+      if (at < end) this.#pool[i].show(at, checkpoints[at], known[at], this.log.filter ? null : checkpoints[at + 1], this.place, at === this.#selected);
       else this.#pool[i].hide();
     }
     const shown = checkpoints[this.#selected];
@@ -80,6 +83,15 @@ export class Rows {
       this.#frame = requestAnimationFrame(() => this.draw());
     }
     if (this.log.more && end > checkpoints.length - 60) this.wants();
+  }
+
+  // Columns stand below each other: the lanes of all rows are as wide as the widest that was shown.
+  #widen(known, first, end) {
+    let most = 1;
+    for (let i = first; i < Math.min(end, known.length); i += 1) most = Math.max(most, countOf(known[i]));
+    if (most <= this.#lanes) return;
+    this.#lanes = most;
+    this.box.parentElement.style.setProperty('--lanes', `${most * lane_width}px`);
   }
 
   #reveal(at) {
@@ -105,13 +117,13 @@ class Row {
     this.lane = this.element.appendChild(element('svg', 'lane', { height: row_height, 'aria-hidden': 'true' }, svg));
     this.line = this.lane.appendChild(element('path', 'line', {}, svg));
     this.shape = this.lane.appendChild(element('path', '', {}, svg));
-    this.step = this.element.appendChild(element('span', 'step')).appendChild(document.createTextNode(''));
-    this.what = this.element.appendChild(element('span', 'what'));
-    this.mark = this.what.appendChild(document.createTextNode(''));
-    this.names = this.what.appendChild(element('bdi')).appendChild(document.createTextNode(''));
-    this.source = this.element.appendChild(element('span', 'dim')).appendChild(document.createTextNode(''));
-    this.idle = this.element.appendChild(element('span', 'idle')).appendChild(document.createTextNode(''));
-    this.took = this.element.appendChild(element('span', 'took')).appendChild(document.createTextNode(''));
+    const text = (name, tag = 'span') => this.element.appendChild(element(tag, name)).appendChild(document.createTextNode(''));
+    this.step = text('step');
+    this.ran = text('ran', 'bdi');
+    this.took = text('took');
+    this.due = text('due', 'bdi');
+    this.wrote = text('wrote', 'bdi');
+    this.idle = text('idle');
     this.shown = {};
   }
 
@@ -132,10 +144,11 @@ class Row {
     if (!isSame) this.#write(checkpoint, older, place);
     if (was.isSelected !== isSelected || !isSame) {
       this.element.setAttribute('aria-selected', String(isSelected));
-      const state = checkpoint.error || checkpoint.damaged ? 'failed' : checkpoint.open_questions ? 'asks' : '';
+      const state = stateOf(checkpoint);
       this.element.setAttribute('class', `row ${isSelected ? 'selected' : ''} ${state}`);
     }
-    if (lanes && (was.lanes !== lanes || was.checkpoint?.source !== checkpoint.source)) this.#draw(lanes, checkpoint.source);
+    const drawn = lanes ?? alone;
+    if (was.lanes !== lanes || was.checkpoint?.source !== checkpoint.source) this.#draw(drawn, checkpoint.source);
     this.shown = { at, checkpoint, lanes, older, query: place.query, isSelected };
   }
 
@@ -148,30 +161,40 @@ class Row {
     dataset.step = it.step;
     dataset.source = it.source;
     dataset.id = it.checkpoint_id;
-    this.step.data = it.is_sealed || it.damaged ? '?' : String(it.step);
-    this.mark.data = (it.open_questions > 0 ? '? ' : '') + (it.error ? '! ' : '');
-    this.names.data = visible(it.damaged ? 'damaged' : it.is_sealed ? 'encrypted' : namesOf(it.next) || 'nothing is due');
-    this.source.data = it.source === 'loop' ? '' : it.source;
-    const idle = older ? Date.parse(it.created_at) - Date.parse(older.created_at) : 0;
-    this.idle.data = idle > idle_ms ? `${span(idle)} idle` : '';
-    this.took.data = duration(it.next_took_us); // beside the tasks that took it
+    const isKnown = !it.is_sealed && !it.damaged;
+    const idle = older ? Date.parse(it.created_at) - Date.parse(older.created_at) - (it.took_us ?? 0) / 1000 : 0;
+    const words = {
+      step: isKnown ? String(it.step) : '?',
+      ran: ranOf(it) || (it.source === 'update' ? 'edit' : it.source === 'loop' ? '' : it.source),
+      took: duration(it.took_us),
+      due: dueOf(it),
+      wrote: wroteOf(it),
+      idle: idle > idle_ms ? `${span(idle)} idle` : '',
+    };
+    for (const [name, word] of Object.entries(words)) this[name].data = visible(word);
+    const say = (before, word) => word && `${before} ${word}`;
+    const said = [`step ${words.step}`, ran_words[it.source] ?? say('ran', words.ran), say('took', words.took), say('wrote', words.wrote), say('due next:', dueOf(it, true)), words.idle];
+    this.element.setAttribute('aria-label', visible(said.filter(Boolean).join('; ')));
   }
 
   #draw(lanes, source) {
     const middle = row_height / 2;
     const x = (lane) => Math.min(lane, lanes_shown - 1) * lane_width + lane_width / 2;
-    const count = Math.min(lanes_shown, Math.max(1, lanes.before.length, lanes.lane + 1, lanes.after.length));
     let line = '';
     lanes.before.forEach((is, i) => {
       if (is && !lanes.joins.includes(i)) line += `M${x(i)} 0V${i === lanes.lane || !lanes.after[i] ? middle : row_height}`;
     });
     if (lanes.after[lanes.lane]) line += `M${x(lanes.lane)} ${middle}V${row_height}`;
     for (const i of lanes.joins) line += `M${x(i)} 0C${x(i)} ${middle} ${x(lanes.lane)} 0 ${x(lanes.lane)} ${middle}`;
-    this.lane.setAttribute('width', count * lane_width);
+    this.lane.setAttribute('width', countOf(lanes) * lane_width);
     this.line.setAttribute('d', line);
     this.shape.setAttribute('d', shapeOf(source, x(lanes.lane), middle));
   }
 }
+
+const alone = { lane: 0, before: [], after: [], joins: [] };
+const ran_words = { input: 'input', update: 'edit', fork: 'fork' };
+const countOf = (lanes) => (lanes ? Math.min(lanes_shown, Math.max(1, lanes.before.length, lanes.lane + 1, lanes.after.length)) : 1);
 
 // An input is a square, an edit a diamond, a fork a triangle, a superstep a circle.
 function shapeOf(source, x, y) {

@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useMemo } from 'preact/hooks';
 import { path } from './api.js';
 import { href } from './route.js';
-import { duration, namesOf, size, visible } from './text.js';
+import { duration, shownName, size, visible } from './text.js';
 import { mapsOf, Treemap } from './treemap.js';
 import { AsJson, Problem, Text, useAnswer, Wait } from './ui.js';
 
@@ -35,14 +35,10 @@ function Curve({ title, rows, of, text }) {
   return html`<figure class="curve"><figcaption>${title}, ${points.length} checkpoints, at most ${text(most)}</figcaption><svg viewBox=${`0 0 ${width} 62`} width=${width} height="62" role="img" aria-label=${`${title}, at most ${text(most)}`}><path d=${line} /></svg></figure>`;
 }
 
-// A superstep's time belongs to what was due before it.
-function timeByNode(log, rows) {
+function timeByNode(rows) {
   const times = {};
   for (const row of rows) {
-    const parent = log.find(row.parent);
-    if (!parent || row.took_us == null || row.source !== 'loop') continue;
-    const names = namesOf(parent.next);
-    times[names] = (times[names] ?? 0) + row.took_us;
+    for (const task of row.ran) if (task.took_us != null) times[shownName(task.node)] = (times[shownName(task.node)] ?? 0) + task.took_us;
   }
   return times;
 }
@@ -61,7 +57,7 @@ export function Sizes({ thread, log, checkpoints = [] }) {
     <${Bars} title="bytes by channel" numbers=${data.channels} />
     <${Bars} title="bytes by kind" numbers=${Object.fromEntries(Object.entries(data.bytes).map(([kind, bytes]) => [kind.replaceAll('_', ' '), bytes]))} />
     <${Largest} threads=${data.largest} />
-    ${log && html`<${Bars} title=${`time of supersteps by what ran, of ${rows.length} checkpoints`} numbers=${timeByNode(log, rows)} text=${duration} most_rows=${20} />
+    ${log && html`<${Bars} title=${`time of tasks by node, of ${rows.length} checkpoints`} numbers=${timeByNode(rows)} text=${duration} most_rows=${20} />
       <${Curve} title="bytes of each checkpoint" rows=${rows} of=${(row) => row.bytes} text=${size} />
       <${Curve} title="duration of each superstep" rows=${rows} of=${(row) => row.took_us} text=${duration} />`}
     ${data.damaged.length > 0 && html`<h2>Damaged</h2><ul>${data.damaged.map((each) => html`<li>${visible(each.thread_id)}: ${visible(each.why)}</li>`)}</ul>`}

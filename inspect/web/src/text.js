@@ -16,6 +16,37 @@ export function namesOf(nodes) {
   return [...counts].map(([node, count]) => shownName(node) + (count > 1 ? ` ×${count}` : '')).join(', ');
 }
 
+/** What ran, of a row of the timeline: each task, with its time if there are several, and its attempts. */
+const ran_shown = 6;
+export function ranOf(row) {
+  if (row.supersteps > 1) return `${row.supersteps} supersteps`;
+  const times = row.ran.length > 1;
+  const named = row.ran.slice(0, ran_shown).map((task) => {
+    const more = [times && task.took_us != null && duration(task.took_us), task.attempts > 1 && `${task.attempts} attempts`].filter(Boolean).join(', ');
+    return shownName(task.name) + (more && (times && task.attempts <= 1 ? ` ${more}` : ` (${more})`));
+  });
+  if (row.ran_count > named.length) named.push(`${row.ran_count - named.length} more`);
+  return named.join(', ');
+}
+
+/** The channels that a row's superstep wrote. */
+export const wroteOf = (row) => row.wrote.map((each) => each.channel).join(', ');
+
+const state_marks = { asks: '? ', failed: '! ', done: '✓ ', due: '' };
+/** What is due at a row. Where no superstep continues it, each task has its mark, or if it is `spoken` its state. */
+export function dueOf(row, spoken = false) {
+  if (row.damaged) return 'damaged';
+  if (row.is_sealed) return 'encrypted';
+  if (row.due.some((task) => task.state !== 'due')) return row.due.slice(0, ran_shown).map((task) => (spoken ? `${shownName(task.name)} ${task.state}` : state_marks[task.state] + shownName(task.name))).join(', ');
+  return namesOf(row.next) || 'nothing';
+}
+
+/** failed and asks are where the log ends there; what was overcome is marked in what ran. */
+export function stateOf(row) {
+  if (row.damaged || row.due.some((task) => task.state === 'failed')) return 'failed';
+  return row.due.some((task) => task.state === 'asks') ? 'asks' : '';
+}
+
 export function size(bytes) {
   if (bytes < 1000) return `${bytes} B`;
   const units = ['kB', 'MB', 'GB', 'TB'];

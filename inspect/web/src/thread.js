@@ -2,23 +2,26 @@ import { html } from 'htm/preact';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import { about, follow, isOffline, path } from './api.js';
 import { Actions } from './actions.js';
+import { Chart } from './chart.js';
 import { Changes, Difference } from './diff.js';
+import { filterOf, Find, focusFind } from './find.js';
 import { Graph, toggleAll } from './graph.js';
 import { useKeys } from './keys.js';
 import { LiveNote, useLive } from './live.js';
 import { Log } from './log.js';
+import { Ran } from './ran.js';
 import { go, href, route } from './route.js';
 import { focusSeek, Seek } from './seek.js';
 import { Sizes } from './sizes.js';
 import { Blame, Tasks, Why } from './tasks.js';
-import { clock, duration } from './text.js';
+import { clock, duration, visible } from './text.js';
 import { Timeline } from './timeline.js';
 import { AsJson, Problem, Text, useAnswer, useDraft, useWaiting, Wait } from './ui.js';
 import { Values } from './values.js';
 import { WholeThread } from './whole.js';
 
 // One thread: its timeline, the graph, and a checkpoint in several views.
-const views = [['state', 'State'], ['diff', 'Diff'], ['why', 'Why'], ['blame', 'Blame'], ['sizes', 'Sizes']];
+const views = [['state', 'State'], ['diff', 'Diff'], ['why', 'Why'], ['blame', 'Blame'], ['chart', 'Chart'], ['sizes', 'Sizes']];
 
 function useLog(thread, ns) {
   const [, redraw] = useReducer((count) => count + 1, 0);
@@ -36,6 +39,19 @@ function useLog(thread, ns) {
   }, [log]);
   useWaiting(!log.isReady);
   return { log, mark, readAgain: () => setMark((count) => count + 1) };
+}
+
+// What the timeline shows of a log: all of it, or what the filter selects, which is read again when the log grows.
+function useList(log, filter, mark) {
+  const [, redraw] = useReducer((count) => count + 1, 0);
+  const name = filter && JSON.stringify(filter);
+  const list = useMemo(() => (filter ? new Log(log.thread, log.ns, filter) : log), [log, name]);
+  useEffect(() => (list === log ? undefined : list.watch((isOlder) => isOlder || redraw())), [list]);
+  useEffect(() => {
+    if (list !== log) list.load();
+  }, [list, mark]);
+  useWaiting(list !== log && !list.isReady);
+  return list;
 }
 
 // Whether what is drawn is what the address names and, after a command of this page, not older than what that stored:
@@ -56,6 +72,7 @@ export function Thread() {
   const { thread, ns, id, query } = route.value;
   const place = { page: 'thread', thread, ns, id, query };
   const { log, mark, readAgain } = useLog(thread, ns);
+  const list = useList(log, filterOf(query), mark);
   const isNewest = !id || id === log.newestId;
   const address = path.checkpoint(place);
   const { data, error } = useAnswer(address, isNewest ? mark : 0);
@@ -72,18 +89,19 @@ export function Thread() {
   const graph = useRef(null);
   const [isWhole, setWhole] = useState(false);
   const openWhole = () => about.value?.write && !ns && setWhole(true);
-  useThreadKeys(log, show, () => toggleAll(graph.current), openWhole);
-  const ran = useMemo(() => new Set(log.find(checkpoint?.parent)?.next ?? []), [checkpoint, log.isReady]);
-  const row = log.find(shown.id);
+  useThreadKeys(list, show, () => toggleAll(graph.current), openWhole);
+  const row = log.find(shown.id) ?? list.find(shown.id);
+  const ran = useMemo(() => new Set(row?.ran.map((task) => task.node)), [row]);
   return html`<main class="thread" id="main">
     <section class="left" aria-label="timeline">
-      <h1><${Text}>${thread}<//></h1>
+      <h1 title=${visible(thread)}><${Text}>${thread}<//></h1>
       ${ns && html`<p class="dim">namespace <${Text}>${ns}<//>, <a href=${href({ page: 'thread', thread })}>the root</a></p>`}
       ${about.value?.write && !ns && log.checkpoints.length > 0 && html`<p><button aria-haspopup="dialog" onClick=${openWhole}>Copy, prune, delete…</button></p>`}
       <p class="live" role="status">${isOffline.value ? '' : id ? html`<a href=${href({ ...place, id: '' })}>follow the newest</a>` : 'following'}${log.isCut ? '; newer checkpoints are not in this list' : ''}</p>
-      ${log.checkpoints.length > 0 && html`<${Seek} log=${log} place=${place} />`}
-      <${Problem} error=${log.error} />
-      ${log.checkpoints.length > 0 && html`<${Timeline} log=${log} place=${place} />`}
+      ${log.checkpoints.length > 0 && html`<${Seek} log=${log} place=${place} /><${Find} log=${log} list=${list} place=${place} />`}
+      <${Problem} error=${log.error ?? list.error} />
+      ${log.error?.status === 404 && html`<p><a href=${href({ page: 'threads' })}>All threads</a></p>`}
+      ${log.checkpoints.length > 0 && (list.checkpoints.length > 0 || !list.isReady ? html`<${Timeline} log=${list} place=${place} />` : html`<p class="dim">No superstep is like this.</p>`)}
       ${!log.isReady && html`<${Wait} />`}
       <${AsJson} path=${path.thread(thread, 'timeline', { ns, limit: 200 })} />
     </section>
@@ -96,13 +114,14 @@ export function Thread() {
           ${Object.entries(checkpoint.metadata).map(([key, value]) => html`<span class="tag"><${Text}>${`${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`}<//></span>`)}</p></header>
         <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} isDrawn=${isDrawn} onStored=${onStored} />
         <div class="now"><${Graph} place=${shown} tasks=${checkpoint.tasks} ran=${ran} onGraph=${(found) => (graph.current = found)} />
-        <div class="due"><section aria-label="tasks"><${LiveNote} live=${live} /><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && isDrawn && !ns} live=${isNewest ? live : null} /></section>
+        <div class="due"><section aria-label="ran"><${Ran} row=${row} /></section><section aria-label="tasks"><h3>${isNewest ? 'Due' : 'Due next'}</h3><${LiveNote} live=${live} /><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && isDrawn && !ns} live=${isNewest ? live : null} /></section>
         <div class="tabs" role="tablist" aria-label="views" onKeyDown=${(event) => turnTab(event, view, show)}>${views.map(([name, title]) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${view === name} aria-controls="view" tabindex=${view === name ? 0 : -1} onClick=${() => show(name)}>${title}</button>`)}</div>
         <div role="tabpanel" id="view" aria-labelledby=${`tab-${view}`} tabindex="0">
           ${view === 'state' && html`<${Values} key=${checkpoint.checkpoint_id} place=${shown} page=${checkpoint.values} onBlame=${(channel) => show('blame', { channel })} /><${AsJson} path=${address} />`}
           ${view === 'diff' && html`<${CompareWith} place=${place} thread=${thread} log=${log} />${query.with ? html`<${Difference} place=${shown} other=${query.with} />` : html`<${Changes} place=${shown} />`}`}
           ${view === 'why' && html`<${Why} place=${id ? shown : place} />`}
           ${view === 'blame' && html`<${Blame} place=${shown} channel=${query.channel ?? ''} channels=${checkpoint.values.items.map((item) => item.key)} onChannel=${(channel) => show('blame', { channel })} />`}
+          ${view === 'chart' && html`<${Chart} place=${place} mark=${isNewest ? mark : 0} />`}
           ${view === 'sizes' && html`<${Sizes} thread=${thread} log=${log} checkpoints=${log.checkpoints} />`}
         </div></div></div>`}
       ${!checkpoint && !error && log.checkpoints.length > 0 && html`<${Wait} />`}
@@ -132,8 +151,9 @@ function CompareWith({ place, thread, log }) {
 }
 
 // Keys come faster than views are drawn: what is selected is what the address says now.
-function useThreadKeys(log, show, openAll, openWhole) {
-  const at = () => log.indexOf(route.value.id || log.newestId);
+function useThreadKeys(list, show, openAll, openWhole) {
+  // The newest need not be among those that a filter selects.
+  const at = () => (route.value.id || !log.filter ? log.indexOf(route.value.id || log.newestId) : -1);
   const to = (index) => log.checkpoints[index] && go({ ...route.value, id: log.checkpoints[index].checkpoint_id });
   const down = () => (at() + 1 < log.checkpoints.length ? to(at() + 1) : log.loadOlder().then(() => to(at() + 1)));
   const isFork = (i) => log.checkpoints[i].source === 'fork' || (log.checkpoints[i + 1] && log.checkpoints[i].parent !== log.checkpoints[i + 1].checkpoint_id);
@@ -152,7 +172,9 @@ function useThreadKeys(log, show, openAll, openWhole) {
     s: () => show('state'),
     w: () => show('why'),
     b: () => show('blame'),
+    c: () => show('chart'),
     z: () => show('sizes'),
+    f: focusFind,
     o: openAll,
     m: openWhole,
     g: focusSeek,

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { go } from './route.js';
 import { Rows } from './rows.js';
 
-// A thread's checkpoints as a tree of its forks. Pages are fetched when they come near.
+// A thread's supersteps as a tree of its forks. Pages are fetched when they come near.
 export function Timeline({ log, place }) {
   const box = useRef(null);
   const rows = useRef(null);
@@ -28,10 +28,11 @@ export function Timeline({ log, place }) {
     if (place.id) log.reach(place.id);
     else if (log.isCut) log.load();
   }, [log, place.id, place.query]);
-  return html`<div class="timeline" ref=${box} role="listbox" aria-label="checkpoints, the newest first" tabindex="0" onClick=${(event) => {
+  return html`<div class="log"><div class="heads" aria-hidden="true"><span class="step">step</span><span class="ran">ran</span><span class="took">took</span><span class="due">due next</span><span class="wrote">wrote</span></div>
+    <div class="timeline" ref=${box} role="listbox" aria-label="supersteps, the newest first" tabindex="0" onClick=${(event) => {
     const row = event.target.closest('.row');
     if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     go({ page: 'thread', thread: place.thread, ns: place.ns, id: row.dataset.id, query: place.query });
-  }}></div>`;
+  }}></div></div>`;
 }

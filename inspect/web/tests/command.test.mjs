@@ -22,7 +22,7 @@ describe('the command, beside a program that writes', () => {
 
   test('it shows what the program stores while it runs, and after it was killed', async () => {
     const page = await open(browser, { origin, url: `${origin}/#k=${key}` }, '/t/live//');
-    await page.getByText('has no such checkpoint').waitFor();
+    await page.getByText("there is no thread 'live'").waitFor();
     await server.api('threads/live/run', { input: { customer: 'Live', items: ['tea'] } });
     await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
     await server.kill();

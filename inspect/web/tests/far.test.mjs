@@ -10,10 +10,10 @@ describe('a long thread, in a program that lets the page write', () => {
     browser = await launch();
     server = await Server.start({ make: [['long', 'long', '21000']] });
     for (let id = ''; ;) {
-      const { checkpoints, more } = await server.api(`threads/long/timeline?limit=2000&before=${id}`);
+      const { checkpoints, next } = await server.api(`threads/long/timeline?limit=2000&before=${id}`);
       old = checkpoints.find((each) => each.step === 5);
-      if (old || !more) break;
-      id = checkpoints.at(-1).checkpoint_id;
+      if (old || !next) break;
+      id = next;
     }
   });
   after(async () => {

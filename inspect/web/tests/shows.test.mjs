@@ -149,9 +149,9 @@ describe('a program that shows its threads', () => {
     await page.getByText('bytes by channel').waitFor();
     await eventually(async () => assert.match(await page.locator('.bars').first().innerText(), /messages/));
     await eventually(async () => assert.equal(await page.locator('.curve').count(), 2));
-    const times = page.locator('.bars', { hasText: 'time of supersteps by what ran' });
+    const times = page.locator('.bars', { hasText: 'time of tasks by node' });
     await eventually(async () => assert.match(await times.innerText(), /gather\s+[\d.]+ (µs|ms)/));
-    await eventually(async () => assert.match(await times.innerText(), /price ×2\s/));
+    await eventually(async () => assert.match(await times.innerText(), /price\s+[\d.]+ (µs|ms)/));
     await eventually(async () => assert.match(await rowsOf(page).first().innerText(), /µs|ms/));
     await page.getByRole('link', { name: 'Store' }).click();
     await page.getByText(/8 threads/).waitFor();
@@ -255,7 +255,7 @@ describe('a program that shows its threads', () => {
     await page.keyboard.press('[');
     await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.source === 'fork');
     await eventually(async () => assert.equal(await selected(), '4'));
-    for (const [pressed, tab] of [['d', 'Diff'], ['w', 'Why'], ['b', 'Blame'], ['z', 'Sizes'], ['s', 'State']]) {
+    for (const [pressed, tab] of [['d', 'Diff'], ['w', 'Why'], ['b', 'Blame'], ['c', 'Chart'], ['z', 'Sizes'], ['s', 'State']]) {
       await page.keyboard.press(pressed);
       await page.locator(`[role="tab"][aria-selected="true"]`, { hasText: tab }).waitFor();
     }
@@ -274,7 +274,7 @@ describe('a program that shows its threads', () => {
 
   test('axe finds nothing in any view', async () => {
     const { default: axe } = await import('axe-core');
-    for (const hash of ['/', '/t/asks//', '/t/failed//?view=why', '/t/forked//?view=diff', '/t/nested//?open=ship', '/t/done//?view=blame&channel=total', '/t/done//?view=sizes', '/questions', '/store', '/compare/done/forked']) {
+    for (const hash of ['/', '/t/asks//', '/t/failed//?view=why', '/t/forked//?view=diff', '/t/nested//?open=ship', '/t/done//?view=blame&channel=total', '/t/done//?view=sizes', '/t/nested//?view=chart', '/t/forked//?status=fork', '/t/nobody//', '/nonsense', '/questions', '/store', '/compare/done/forked']) {
       const page = await open(browser, server, hash);
       for (const scheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme: scheme });

@@ -118,7 +118,7 @@ describe('whole threads', () => {
     await page.waitForURL(/#\/$/);
     await page.waitForFunction(() => document.querySelector('table.threads') && !document.querySelector('tr[data-thread="failed"]'));
     assert.ok(!(await names()).includes('failed'));
-    await other.getByText("thread 'failed' has no such checkpoint").first().waitFor();
+    await other.getByText("there is no thread 'failed'").first().waitFor();
     assert.equal(await rowsOf(other).count(), 0);
     await close(other);
     await close(page);

@@ -129,7 +129,7 @@ describe('a program that lets the page write', () => {
 
   test('what a run stores appears by itself', async () => {
     const page = await open(browser, server, '/t/new//');
-    await page.getByText('has no such checkpoint').waitFor();
+    await page.getByText("there is no thread 'new'").waitFor();
     await server.api('threads/new/run', { input: { customer: 'Live', items: ['tea'] } });
     await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
     const before = await rowsOf(page).count();

@@ -1,0 +1,195 @@
+#include "inspect/run_chart.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include <stategraph/timeline.hpp>
+
+#include "inspect/store.hpp"
+#include "inspect/supersteps.hpp"
+#include "inspect/views.hpp"
+
+namespace stategraph::inspect {
+namespace {
+
+using Time = std::chrono::system_clock::time_point;
+
+/// A shorter time in which nothing ran is not a wait.
+constexpr std::chrono::milliseconds wait_min{1};
+constexpr std::size_t depth_max = 8;
+
+std::int64_t usOf(Time time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+/// The newest supersteps of a branch, oldest first.
+struct Branch {
+    std::vector<Superstep> steps;
+    bool is_cut = false;
+};
+
+class Chart {
+public:
+    Chart(BaseCheckpointSaver& saver, const ThreadId& thread, const ChartLimits& limits)
+        : saver_(saver), thread_(thread), limits_(limits) {
+        for (std::string& ns : readNamespaces(saver, thread)) {
+            // "outer:ID|inner:ID" is the log of the task with the last id.
+            const std::size_t id = ns.rfind(':');
+            if (id != std::string::npos) logs_.emplace(ns.substr(id + 1), std::move(ns));
+        }
+    }
+
+    RunChart read(const Config& checkpoint) {
+        Branch branch = branchTo(checkpoint);
+        if (branch.steps.empty()) throw NotFound{"thread '" + thread_.toString() + "' has no such checkpoint"};
+        chart_.is_cut = branch.is_cut;
+        chart_.supersteps = branch.steps.size();
+        add(branch, checkpoint.checkpoint_ns, 0);
+        finish(branch);
+        return std::move(chart_);
+    }
+
+private:
+    // From a checkpoint, or the newest, back to the input that began the run.
+    Branch branchTo(const Config& checkpoint) {
+        Branch branch;
+        SuperstepQuery query{.limit = 100};
+        if (checkpoint.checkpoint_id) query.before = justAfter(checkpoint.checkpoint_id);
+        CheckpointId wanted = checkpoint.checkpoint_id;
+        for (;;) {
+            SuperstepPage page = readSupersteps(saver_, checkpoint, query);
+            looked_at_ += page.rows.size();
+            for (Superstep& step : page.rows) {
+                if (wanted && step.entry.id != wanted) continue;
+                wanted = step.entry.parent;
+                const bool is_first = step.entry.source == Source::input || !wanted;
+                tasks_ += step.ran.size() + step.due.size();
+                branch.steps.push_back(std::move(step));
+                if (is_first) return ordered(std::move(branch));
+                if (tasks_ <= limits_.bars) continue;
+                branch.is_cut = true;
+                return ordered(std::move(branch));
+            }
+            if (!page.next) return ordered(std::move(branch));  // older ones were pruned
+            if (looked_at_ >= limits_.entries) {
+                branch.is_cut = true;
+                return ordered(std::move(branch));
+            }
+            query.before = page.next;
+        }
+    }
+    static Branch ordered(Branch branch) {
+        std::ranges::reverse(branch.steps);
+        return branch;
+    }
+
+    void add(const Branch& branch, const std::string& ns, std::size_t depth) {
+        Time before = {};
+        for (const Superstep& step : branch.steps) {
+            addWait(step, ns, depth, before);
+            addTasks(step, step.ran, ns, depth, before);
+            before = step.entry.created_at;
+        }
+        if (branch.steps.empty()) return;
+        const Superstep& last = branch.steps.back();
+        addTasks(last, last.due, ns, depth, before);
+    }
+
+    // Between the checkpoint before and the first task of the superstep.
+    void addWait(const Superstep& step, const std::string& ns, std::size_t depth, Time before) {
+        if (step.ran.empty() || before == Time{}) return;
+        Time begin = step.entry.created_at;
+        bool has_asked = false;
+        for (const StepTask& each : step.ran) {
+            if (each.task.started_at) begin = std::min(begin, *each.task.started_at);
+            has_asked = has_asked || !each.task.interrupts.empty();
+        }
+        if (step.entry.took) begin = std::min(begin, step.entry.created_at - *step.entry.took);
+        if (begin - before < wait_min) return;
+        ChartBar bar = barOf(step, ns, depth, before);
+        bar.kind = "wait";
+        bar.name = has_asked ? "waited for an answer" : "nothing ran";
+        bar.state = "over";
+        bar.took_us = usOf(begin) - usOf(before);
+        push(std::move(bar));
+    }
+
+    void addTasks(const Superstep& step, const std::vector<StepTask>& tasks, const std::string& ns, std::size_t depth,
+                  Time otherwise) {
+        std::vector<const StepTask*> sorted;
+        for (const StepTask& each : tasks) sorted.push_back(&each);
+        const auto begin = [&](const StepTask* each) { return each->task.started_at.value_or(otherwise); };
+        std::ranges::stable_sort(sorted, {}, begin);
+        for (const StepTask* each : sorted) {
+            const StepTaskView view = viewOf(*each);
+            ChartBar bar = barOf(step, ns, depth, begin(each) == Time{} ? step.entry.created_at : begin(each));
+            bar.name = view.name;
+            bar.took_us = view.took_us;
+            bar.state = view.state;
+            bar.attempts = view.attempts;
+            bar.error = view.error;
+            if (!push(std::move(bar))) return;
+            addSubgraph(view.id, depth);
+        }
+    }
+
+    void addSubgraph(const std::string& task_id, std::size_t depth) {
+        const auto log = logs_.find(task_id);
+        if (log == logs_.end() || depth + 1 >= depth_max || looked_at_ >= limits_.entries) return;
+        const Branch branch = branchTo({.thread_id = thread_, .checkpoint_id = {}, .checkpoint_ns = log->second});
+        chart_.is_cut = chart_.is_cut || branch.is_cut;
+        add(branch, log->second, depth + 1);
+    }
+
+    static ChartBar barOf(const Superstep& step, const std::string& ns, std::size_t depth, Time begin) {
+        return {.depth = depth,
+                .name = {},
+                .checkpoint_id = step.entry.id.toString(),
+                .checkpoint_ns = ns,
+                .step = step.entry.step,
+                .begin_us = usOf(begin),
+                .took_us = {},
+                .state = {},
+                .error = {}};
+    }
+
+    bool push(ChartBar bar) {
+        if (chart_.bars.size() >= limits_.bars) {
+            chart_.is_cut = true;
+            return false;
+        }
+        chart_.bars.push_back(std::move(bar));
+        return true;
+    }
+
+    // Times become those since the beginning.
+    void finish(const Branch& branch) {
+        std::int64_t start = usOf(branch.steps.front().entry.created_at);
+        std::int64_t end = usOf(branch.steps.back().entry.created_at);
+        for (const ChartBar& bar : chart_.bars) {
+            start = std::min(start, bar.begin_us);
+            end = std::max(end, bar.begin_us + bar.took_us.value_or(0));
+        }
+        for (ChartBar& bar : chart_.bars) bar.begin_us -= start;
+        chart_.length_us = end - start;
+        chart_.begins_at = isoTime(Time(std::chrono::microseconds(start)));
+    }
+
+    BaseCheckpointSaver& saver_;
+    const ThreadId thread_;
+    const ChartLimits limits_;
+    std::map<std::string, std::string> logs_;  // by the id of the task that runs a subgraph
+    std::size_t looked_at_ = 0;
+    std::size_t tasks_ = 0;
+    RunChart chart_;
+};
+
+}  // namespace
+
+RunChart readRunChart(BaseCheckpointSaver& saver, const Config& checkpoint, const ChartLimits& limits) {
+    return Chart(saver, checkpoint.thread_id, limits).read(checkpoint);
+}
+
+}  // namespace stategraph::inspect
