@@ -99,6 +99,7 @@ fact load_before "$(cut -d' ' -f1-3 /proc/loadavg)"
 fact compiler "$("$cxx" --version | head -n 1)"
 fact flags "$(cache CMAKE_CXX_FLAGS) $(cache CMAKE_CXX_FLAGS_RELEASE)"
 fact revision "$(git rev-parse --short HEAD 2>/dev/null || echo none)$(git diff --quiet HEAD 2>/dev/null || echo ', with changes')"
+fact tbb "$(dpkg-query -W -f '${Version}' libtbb-dev 2>/dev/null || echo none)"
 fact rocksdb "$(dpkg-query -W -f '${Version}' librocksdb-dev 2>/dev/null || echo unknown)"
 fact databases_in "${TMPDIR:-/tmp} ($(stat -f -c %T "${TMPDIR:-/tmp}"))"
 fact quick "$quick"
@@ -160,7 +161,7 @@ for name in "${workloads[@]}"; do
   run_peer "$name" after
 done
 fact load_after "$(cut -d' ' -f1-3 /proc/loadavg)"
-[ $peers_ready = yes ] || fact peers "none"
+[ $peers_ready = yes ] || fact peers "none but oneTBB, if it is installed"
 [ ${#failed[@]} -eq 0 ] || fact failed "${failed[*]}"
 
 # ------------------------------------------------------------------------------------------------------------- report
