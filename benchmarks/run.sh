@@ -57,7 +57,7 @@ cd "$repo"
 # In the order in which they are run.
 all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state wide_dict pydantic_state sequential
   fanout_to_subgraph react_loop savers three_steps history threads scaling resume workflow agent agent_http serve blocking_nodes async_waits
-  compile_time memory)
+  compile_time size memory)
 workloads=("${all[@]}")
 # The lines of the README.
 if [ $quick = yes ]; then workloads=(superstep chain fan_out growing_thread savers three_steps); fi
