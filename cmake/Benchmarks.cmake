@@ -31,13 +31,13 @@ endif()
 
 add_executable(stategraph-smallest EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/benchmarks/smallest.cpp")
 stategraph_own(stategraph-smallest)
-target_link_libraries(stategraph-smallest PRIVATE stategraph)
+target_link_libraries(stategraph-smallest PRIVATE stategraph_core)
 if(NOT BUILD_SHARED_LIBS)
   target_link_options(stategraph-smallest PRIVATE -static -s -Wl,--gc-sections)
 endif()
 
-# A peer of graphs that store nothing; without it those cases are left out.
-find_package(TBB QUIET)
+# A peer of graphs that store nothing; without it those cases are left out. RocksDB has a module of this name too.
+find_package(TBB QUIET CONFIG)
 
 add_custom_target(stategraph-workloads)
 foreach(file IN LISTS STATEGRAPH_WORKLOAD_SOURCES)
