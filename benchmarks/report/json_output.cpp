@@ -24,20 +24,33 @@ json::array toJson(const std::vector<Line>& lines) {
         row["unit"] = line.unit;
         row["spread"] = orNull(line.spread);
         row["floor"] = orNull(line.floor);
-        row["peer"] = orNull(line.peer());
-        if (line.measured_peer) row["peer_name"] = line.measured_peer->peer;
         row["ratio_floor"] = orNull(line.ratioToFloor());
-        row["ratio_peer"] = orNull(line.ratioToPeer());
         row["budget"] = orNull(line.budget);
-        if (line.at_reference_speed) row["at_reference_speed"] = *line.at_reference_speed;
         row["met"] = orNull(line.met());
         if (!line.error.empty()) row["error"] = line.error;
-        json::array published;
-        for (const auto& figure : line.published_peers) {
-            published.push_back({{"peer", figure.peer}, {"value", figure.value}, {"source", figure.source}});
+        json::array peers;
+        for (const auto& peer : line.peers) {
+            if (line.value)
+                peers.push_back(
+                    {{"peer", peer.peer}, {"value", peer.value}, {"times_better", peer.timesBetter(*line.value)}});
         }
-        if (!published.empty()) row["published"] = std::move(published);
+        if (!peers.empty()) row["peers"] = std::move(peers);
         rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+json::array toJson(const std::vector<Table>& tables) {
+    json::array rows;
+    for (const Table& table : tables) {
+        for (const auto& each : table.rows) {
+            json::object row{{"table", table.title}, {"what", each.what}};
+            for (std::size_t i = 0; i < table.columns.size(); ++i) {
+                row[table.columns[i].label] = orNull(each.values[i]);
+            }
+            if (!each.source.empty()) row["published"] = each.source;
+            rows.push_back(std::move(row));
+        }
     }
     return rows;
 }

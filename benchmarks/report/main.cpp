@@ -4,8 +4,8 @@
 //   stategraph-bench-report RESULTS BENCHMARKS OUT.json
 //
 // RESULTS: workload-*.json (Google Benchmark), peer-*.json, facts (lines of KEY=VALUE). BENCHMARKS: this folder of the
-// source tree, for budget.json, charts.json and peers/published.json. Scripts for charts go to RESULTS/charts. Exit
-// code 1 if something cannot be read.
+// source tree, for budget.json, tables.json and charts.json. Scripts for charts go to RESULTS/charts. Exit code 1 if
+// something cannot be read.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -42,29 +42,28 @@ void writeReport(const fs::path& results, const fs::path& benchmarks, const std:
     report::Measurements measurements;
     for (const auto& file : filesOf(results, "workload-")) report::readMeasurements(file, measurements);
     report::PeerFigures peers;
-    for (const auto& file : filesOf(results, "peer-")) report::readMeasuredPeers(file, peers);
-    const std::string published = (benchmarks / "peers/published.json").string();
-    const auto slowness = report::slowness(published, peers);
-    report::readPublishedPeers(published, slowness.value_or(1), peers);
-    auto facts = readFacts(results / "facts");
-    if (slowness)
-        facts["slowness"] = report::readable(*slowness, "x") + " (LangGraph.js, relative to peers/published.json)";
+    report::takePeers(measurements, peers);
+    for (const auto& file : filesOf(results, "peer-")) report::readPeers(file, peers);
+    const auto facts = readFacts(results / "facts");
 
     const auto cases = report::caseLines(measurements, peers);
-    auto budget = report::budgetLines((benchmarks / "budget.json").string(), measurements, peers, slowness);
+    auto budget = report::budgetLines((benchmarks / "budget.json").string(), measurements, peers);
     std::erase_if(budget,
                   [](const report::Line& line) { return !line.value && line.error.empty(); });  // `--only` left it out
 
+    const auto tables = report::readTables((benchmarks / "tables.json").string(), measurements, peers);
     const auto charts = report::readCharts((benchmarks / "charts.json").string(), measurements, peers);
 
     report::printFacts(std::cout, facts);
     report::printTable(std::cout, "Budget", budget);
+    for (const auto& table : tables) report::printTable(std::cout, table);
     report::printGrowth(std::cout, charts);
     report::printTable(std::cout, "All cases", cases);
 
     std::ofstream out(out_path);
     report::writeJson(out, {{"facts", facts},
                             {"budget", report::toJson(budget)},
+                            {"tables", report::toJson(tables)},
                             {"growth", report::growthToJson(charts)},
                             {"cases", report::toJson(cases)}});
     if (!out.flush()) throw std::runtime_error("cannot write " + out_path);

@@ -7,6 +7,7 @@
 
 #include "benchmarks/report/lines.hpp"
 #include "benchmarks/report/series.hpp"
+#include "benchmarks/report/tables.hpp"
 
 namespace bench::report {
 
@@ -22,9 +23,12 @@ void printFacts(std::ostream& out, const boost::json::object& facts);
 /// Prints the table in Markdown whose columns are aligned in a terminal.
 void printTable(std::ostream& out, const std::string& title, const std::vector<Line>& lines);
 
-/// Returns name, what, value, unit, spread, floor, peer, ratio_floor, ratio_peer, budget and met; a member without a
-/// value is null.
+/// Returns name, what, value, unit, spread, floor, ratio_floor, budget, met and peers. What has no value is null.
 boost::json::array toJson(const std::vector<Line>& lines);
+
+/// Prints a table of tables.json. What was not measured is an empty cell.
+void printTable(std::ostream& out, const Table& table);
+boost::json::array toJson(const std::vector<Table>& tables);
 
 /// Prints how our series grow: the cost at the smallest and the largest size, and the p of cost ~ size^p between them.
 void printGrowth(std::ostream& out, const std::vector<Chart>& charts);

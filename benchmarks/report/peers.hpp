@@ -1,31 +1,34 @@
 #pragma once
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "benchmarks/report/measurement.hpp"
+
 namespace bench::report {
 
-/// The figure of another library for a case.
+/// The figure of another library for a case, measured in the same run.
 struct PeerFigure {
     std::string peer;
     double value = 0;
-    double spread = 0;
-    /// Whether this run of the harness measured it. Otherwise it is quoted from `source`.
-    bool is_measured = false;
-    std::string source = {};
+    /// Whether more is better: a count a second, and not a time.
+    bool is_rate = false;
+
+    /// Returns how many times better a figure of ours is: below 1 if the peer's is better.
+    double timesBetter(double ours) const { return is_rate ? ours / value : value / ours; }
 };
-/// By the name of the case.
+/// By the name of the case, or by CASE:COUNTER. Each peer has one figure of a case.
 using PeerFigures = std::map<std::string, std::vector<PeerFigure>>;
 
 /// Adds the figures that peers' programs wrote: `{"peer": …, "figures": [{"name": …, "unit": …, "samples": […]}]}`. The
-/// median counts. Throws std::runtime_error.
-void readMeasuredPeers(const std::string& path, PeerFigures& into);
-/// Returns by which factor the measured peer is slower than on the day of the quoted figures, for the cases under
-/// "reference" in benchmarks/peers/published.json (geometric mean). Returns none if it was not measured in this run.
-std::optional<double> slowness(const std::string& path, const PeerFigures& measured);
-/// Adds the quoted figures of benchmarks/peers/published.json. They are multiplied by `slowness`, so that a slower
-/// machine does not look like a slower library.
-void readPublishedPeers(const std::string& path, double slowness, PeerFigures& into);
+/// median counts, and the better one of several files, because a disturbance of the other one is not the peer's fault.
+/// Throws std::runtime_error.
+void readPeers(const std::string& path, PeerFigures& into);
+
+/// Moves the cases of other libraries (CASE/peer/NAME) out of what the workloads measured.
+void takePeers(Measurements& from, PeerFigures& into);
+
+/// Returns the peer with the best figure among those whose names begin with `named`, or null.
+const PeerFigure* bestPeer(const PeerFigures& peers, const std::string& name, const std::string& named = "");
 
 }  // namespace bench::report

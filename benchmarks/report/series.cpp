@@ -35,16 +35,12 @@ Series measured(const std::string& of, const std::string& counter, const std::st
     return series;
 }
 
-Series ofPeer(const std::string& of, const PeerFigures& peers) {
+Series ofPeer(const std::string& of, const std::string& peer, const PeerFigures& peers) {
     Series series;
     for (const auto& [name, figures] : peers) {
         const auto size = sizeOf(name, of, "");
-        if (!size) continue;
-        for (const auto& figure : figures) {
-            if (!figure.is_measured) continue;
-            const auto at = series.points.emplace(*size, figure.value / 1e3).first;
-            at->second = std::min(at->second, figure.value / 1e3);
-        }
+        if (const auto* figure = size ? bestPeer(peers, name, peer) : nullptr)
+            series.points[*size] = figure->value / 1e3;
     }
     return series;
 }
@@ -80,7 +76,8 @@ std::vector<Chart> readCharts(const std::string& path, const Measurements& measu
             add(chart, measured(name, counter, "", measurements), label, false);
             if (of.contains("floor"))
                 add(chart, measured(name, counter, "/floor", measurements), label + ", floor", true);
-            if (of.contains("peer")) add(chart, ofPeer(name, peers), label + ", LangGraph.js", true);
+            if (const std::string peer = textOf(of, "peer"); !peer.empty())
+                add(chart, ofPeer(name, peer, peers), label + ", " + peer, true);
         }
         const bool has_ours = std::any_of(chart.series.begin(), chart.series.end(),
                                           [](const Series& series) { return !series.is_other; });

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ostream>
@@ -23,11 +24,15 @@ std::size_t widthOf(const std::string& text) {
 
 std::string times(double ratio) { return threeDigits(ratio) + "x"; }
 
+// Says of each peer how many times faster or slower our figure is.
 std::string peerText(const Line& line) {
-    const auto ratio = line.ratioToPeer();
-    if (!ratio) return "";
-    std::string text = *ratio < 1 ? times(1 / *ratio) + " faster" : times(*ratio) + " slower";
-    if (!line.measured_peer) text += " (published)";
+    std::string text;
+    for (const auto& peer : line.value ? line.peers : std::vector<PeerFigure>()) {
+        const double ratio = peer.timesBetter(*line.value);
+        text += (text.empty() ? "" : ", ") +
+                (ratio < 1 ? times(1 / ratio) + " slower than " : times(ratio) + " faster than ");
+        text += peer.peer;
+    }
     return text;
 }
 
@@ -39,7 +44,6 @@ std::vector<std::string> cellsOf(const Line& line) {
             line.value            ? readable(*line.value, line.unit)
             : !line.error.empty() ? "FAILED: " + line.error
                                   : "not measured",
-            line.at_reference_speed ? readable(*line.at_reference_speed, line.unit) : "",
             line.spread ? "±" + threeDigits(*line.spread * 100) + " %" : "",
             line.floor ? times(*line.ratioToFloor()) : "",
             peerText(line),
@@ -80,6 +84,7 @@ std::string readable(double value, const std::string& unit) {
         if (value < 1e9) return threeDigits(value / 1e6) + " ms";
         return threeDigits(value / 1e9) + " s";
     }
+    if (unit == "us") return readable(value * 1e3, "ns");
     if (unit == "/s" && value >= 1e4) return threeDigits(value / 1e3) + " k/s";
     return threeDigits(value) + (unit == "x" || unit.empty() ? "" : " ") + unit;
 }
@@ -91,10 +96,26 @@ void printFacts(std::ostream& out, const boost::json::object& facts) {
 
 void printTable(std::ostream& out, const std::string& title, const std::vector<Line>& lines) {
     if (lines.empty()) return;
-    std::vector<std::vector<std::string>> rows = {
-        {"work", "median", "at reference speed", "spread", "to floor", "to peer", "budget", ""}};
+    std::vector<std::vector<std::string>> rows = {{"work", "median", "spread", "to floor", "peers", "budget", ""}};
     for (const Line& line : lines) rows.push_back(cellsOf(line));
     printRows(out, title, rows);
+}
+
+void printTable(std::ostream& out, const Table& table) {
+    std::vector<std::vector<std::string>> rows = {{""}};
+    for (const auto& column : table.columns) rows.front().push_back(column.label);
+    rows.front().emplace_back("measured");
+    for (const auto& each : table.rows) {
+        std::vector<std::string> row = {each.what};
+        for (std::size_t i = 0; i < each.values.size(); ++i) {
+            row.push_back(each.values[i] ? readable(*each.values[i], table.columns[i].unit) : "");
+        }
+        const bool has_figure =
+            std::any_of(each.values.begin(), each.values.end(), [](const auto& value) { return value.has_value(); });
+        row.push_back(!each.source.empty() ? "published: " + each.source : has_figure ? "in this run" : "");
+        rows.push_back(std::move(row));
+    }
+    printRows(out, table.title, rows);
 }
 
 void printGrowth(std::ostream& out, const std::vector<Chart>& charts) {

@@ -18,6 +18,16 @@ inline std::string postgresConninfo() {
     return given ? given : "";
 }
 
+/// Runs SQL on a connection of its own, and returns the first column of its result as a number, or 0.
+inline double askPostgres(const char* sql) {
+    PGconn* const connection = PQconnectdb(postgresConninfo().c_str());
+    PGresult* const result = PQexec(connection, sql);
+    const double number = PQntuples(result) > 0 ? std::atof(PQgetvalue(result, 0, 0)) : 0;
+    PQclear(result);
+    PQfinish(connection);
+    return number;
+}
+
 /// A PostgreSQL table without a saver, for floors: one prepared INSERT, and a transaction for each row.
 class BarePostgres {
 public:

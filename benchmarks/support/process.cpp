@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <system_error>
 
 #include <malloc.h>
@@ -29,6 +30,15 @@ std::size_t openFiles() {
          file != std::filesystem::directory_iterator(); ++file)
         ++count;
     return count == 0 ? 0 : count - 1;  // the folder itself was open
+}
+
+std::size_t bytesToDisk() {
+    std::ifstream file("/proc/self/io");
+    std::string name;
+    for (std::size_t bytes = 0; file >> name >> bytes;) {
+        if (name == "write_bytes:") return bytes;
+    }
+    return 0;
 }
 
 void trimHeap() { ::malloc_trim(0); }

@@ -24,8 +24,8 @@ inline const char* toString(Store store) {
                                       : "rocksdb";
 }
 
-/// An empty saver with everything that it needs. The folder is removed after the saver. On PostgreSQL, all of them have
-/// one schema, from which the threads of an earlier one are deleted.
+/// An empty saver with everything that it needs. The folder is removed after the saver. On PostgreSQL, each of
+/// them makes the same schema anew, so that its rows do not take the space of earlier ones.
 struct FreshSaver {
     explicit FreshSaver(Store kind) : store(kind) {
         if (store == Store::memory) saver = std::make_shared<stategraph::MemorySaver>();
@@ -36,13 +36,11 @@ struct FreshSaver {
         }
 #endif
 #if STATEGRAPH_HAS_POSTGRES
-        if (store == Store::postgres)
+        if (store == Store::postgres) {
+            (void)askPostgres("SET client_min_messages=error; DROP SCHEMA IF EXISTS stategraph_bench CASCADE");
             saver = std::make_shared<stategraph::PostgresSaver>(
                 postgresConninfo(),
                 stategraph::PostgresSaverOptions{.schema = "stategraph_bench", .set_up = true, .connections_max = 16});
-        if (store == Store::postgres) {
-            for (const auto& head : saver->list({.checkpoint_ns = "", .heads = true}))
-                saver->deleteThread(head.thread_id);
         }
 #endif
         if (store == Store::rocksdb) {

@@ -37,6 +37,12 @@ benchmark::internal::Benchmark* addFloor(const std::string& name, std::size_t si
     return addFloor(name + "/" + std::to_string(size), std::move(f));
 }
 
+/// Does the same on another library, in the same program.
+template <class F>
+benchmark::internal::Benchmark* addPeer(const std::string& name, std::size_t size, const std::string& peer, F f) {
+    return add(name + "/" + std::to_string(size) + "/peer/" + peer, std::move(f));
+}
+
 /// Used for a case that is a whole experiment: it runs once in each repetition, and measures its own time.
 inline void once(benchmark::internal::Benchmark* added, benchmark::TimeUnit unit = benchmark::kMicrosecond) {
     added->Iterations(1)->UseManualTime()->Unit(unit);

@@ -5,7 +5,7 @@
 #   need_packages check   and doctest, libpq (scripts/check.sh)
 #   need_packages tests   and doctest, Google Benchmark, LMDB, pkg-config, nginx, Caddy, curl
 #   need_packages site    and what makes the site (Doxygen, MkDocs)
-#   need_packages benchmarks  and Google Benchmark, gnuplot
+#   need_packages benchmarks  and Google Benchmark, gnuplot, oneTBB
 #   need_packages postgres  and libpq, a PostgreSQL server for tests
 #   need_packages failover  a cluster of PostgreSQL servers that fails over (scripts/failover.sh)
 #   need_packages clang   and clang++-16 (scripts/check_locks.sh, the presets clang, asan and tsan of scripts/test.sh)
@@ -261,6 +261,7 @@ need_packages() {
       ;;
     benchmarks)
       has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
+      has_header oneapi/tbb/flow_graph.h || missing+=(libtbb-dev) # a peer
       have gnuplot || missing+=(gnuplot-nox)
       ;;
     postgres)

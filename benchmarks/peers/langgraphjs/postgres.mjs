@@ -9,7 +9,7 @@ const schema = `bench_langgraph_${process.pid}`;
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-";
 const texts = (count) => Array.from({ length: count }, () => Array.from({ length: 200 }, () => letters[Math.floor(Math.random() * 64)]).join(""));
 
-function settings(commit) {
+export function settings(commit) {
   const words = Object.fromEntries((process.env.STATEGRAPH_BENCH_POSTGRES ?? "").split(/\s+/).filter(Boolean).map((word) => word.split(/=(.*)/).slice(0, 2)));
   return {
     host: words.host, port: words.port ? Number(words.port) : 5432, user: words.user, password: words.password, database: words.dbname ?? words.user,

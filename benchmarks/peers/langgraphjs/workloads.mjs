@@ -141,8 +141,9 @@ export const workloads = {
   send_1000: (quick) =>
     (quick ? [10] : [10, 100, 1000]).map((size) => ({ names: [`send_1000/inline/${size}`, `send_1000/pool/${size}`], items: size, run: sends(size) })),
   growing_thread: (quick) =>
-    (quick ? [200] : [1000]).map((size) => ({
+    (quick ? [1900] : [1000, 1900]).map((size) => ({
       names: [`growing_thread/one_run_memory/${size}`],
+      is_long: true,
       sample: async () => {
         const calls = [];
         await conversation(size, calls).compile({ checkpointer: new MemorySaver() }).invoke({}, fresh());

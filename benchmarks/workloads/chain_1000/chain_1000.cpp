@@ -3,6 +3,7 @@
 #include <map>
 
 #include "benchmarks/support/chain.hpp"
+#include "benchmarks/support/tbb_graph.hpp"
 
 namespace bench {
 namespace {
@@ -35,6 +36,7 @@ void registerCases() {
         add("chain_1000/invoke", size, [=](benchmark::State& state) { runChain(state, size), perNode(state, size); });
         addFloor("chain_1000/invoke", size,
                  [=](benchmark::State& state) { runChainByHand(state, size), perNode(state, size); });
+        tbb_graph::addChain("chain_1000/invoke", size, true);
         add("chain_1000/compile", size, [=](benchmark::State& state) { compileChain(state, size); });
         addFloor("chain_1000/compile", size, [=](benchmark::State& state) { indexByHand(state, size); });
     }

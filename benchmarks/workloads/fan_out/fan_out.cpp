@@ -1,6 +1,7 @@
 // Workers to which START leads, and a join after them. They run one after the other (inline) and on the pool.
 #include <string>
 
+#include "benchmarks/support/tbb_graph.hpp"
 #include "benchmarks/support/team.hpp"
 #include "benchmarks/support/workload.hpp"
 
@@ -41,6 +42,7 @@ void registerCases() {
         addFloor("fan_out/inline", size, [=](benchmark::State& state) { byHand(state, size); });
         add("fan_out/pool", size, [=](benchmark::State& state) { workersAndAJoin(state, size, {}); })->UseRealTime();
         addFloor("fan_out/pool", size, [=](benchmark::State& state) { byHand(state, size); })->UseRealTime();
+        tbb_graph::addTeams("fan_out/inline", "fan_out/pool", size);
     }
 }
 

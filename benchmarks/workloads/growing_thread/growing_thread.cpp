@@ -19,9 +19,6 @@ namespace sg = stategraph;
 // The number of gaps around step 100, and before the end (fewer for a short thread), whose median counts.
 constexpr std::size_t early = 100;
 constexpr std::size_t window = 80;
-// The sizes for which published.json has the step of peers.
-constexpr std::size_t peers_early = 100;
-constexpr std::size_t peers_late = 1900;
 
 void report(benchmark::State& state, const std::vector<Clock::time_point>& calls, std::size_t size, double total_s,
             double stored) {
@@ -134,7 +131,7 @@ void byHand(benchmark::State& state, Store store, std::size_t size) {
 }  // namespace
 
 void registerCases() {
-    std::vector<std::size_t> sizes = {peers_early, 1000, peers_late};
+    std::vector<std::size_t> sizes = {100, 1000, 1900};
     if (!quick()) sizes.insert(sizes.end(), {10'000, 100'000});
     for (const Store store : {Store::memory, Store::rocksdb}) {
         for (const std::size_t size : sizes) {

@@ -148,10 +148,6 @@ void registerCases() {
                 add("history/all_values_" + on, size,
                     [=](benchmark::State& state) { history(state, made(shared, store, size), true, size); });
         }
-        // As many as for NeoGraph's figure in published.json.
-        const auto shared = std::make_shared<std::unique_ptr<Stored>>();
-        add("history/headers_" + on, 2000,
-            [=](benchmark::State& state) { history(state, made(shared, store, 2000), false, 2000); });
         add("history/update_state_" + on, [=](benchmark::State& state) { updateSmallState(state, store); });
     }
 }

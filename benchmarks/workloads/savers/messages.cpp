@@ -5,11 +5,8 @@
 #include "benchmarks/workloads/savers/messages.hpp"
 
 #if STATEGRAPH_HAS_POSTGRES
-#include <cstdlib>
 #include <string>
 #include <vector>
-
-#include <libpq-fe.h>
 
 #include "benchmarks/support/bare_postgres.hpp"
 #include "benchmarks/support/savers.hpp"
@@ -21,17 +18,7 @@ namespace {
 
 namespace sg = stategraph;
 
-/// Returns the first column of a statement as a number.
-double ask(const char* sql) {
-    PGconn* const connection = PQconnectdb(postgresConninfo().c_str());
-    PGresult* const result = PQexec(connection, sql);
-    const double number = PQntuples(result) > 0 ? std::atof(PQgetvalue(result, 0, 0)) : 0;
-    PQclear(result);
-    PQfinish(connection);
-    return number;
-}
-
-double logBytes() { return ask("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"); }
+double logBytes() { return askPostgres("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"); }
 
 /// Makes one run of `size` supersteps on each of `threads` threads, one after the other.
 void runs(benchmark::State& state, sg::Durability durability, std::size_t size, std::size_t threads) {
@@ -47,8 +34,6 @@ void runs(benchmark::State& state, sg::Durability durability, std::size_t size, 
         .addEdge(sg::START, "say")
         .addConditionalEdges("say", [limit](const Conversation& s) { return s.n < limit ? "say" : sg::END; });
     for (auto _ : state) {
-        // Otherwise the rows would take the space of earlier ones.
-        (void)ask("SET client_min_messages=error; DROP SCHEMA IF EXISTS stategraph_bench CASCADE");
         const FreshSaver fresh(Store::postgres);
         const auto app = graph.compile({.checkpointer = fresh.saver});
         const double stored = fresh.storedBytes();
