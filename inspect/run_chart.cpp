@@ -20,10 +20,6 @@ using Time = std::chrono::system_clock::time_point;
 constexpr std::chrono::milliseconds wait_min{1};
 constexpr std::size_t depth_max = 8;
 
-std::int64_t usOf(Time time) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
-}
-
 /// The newest supersteps of a branch, oldest first.
 struct Branch {
     std::vector<Superstep> steps;

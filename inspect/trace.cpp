@@ -19,12 +19,7 @@
 namespace stategraph::inspect {
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::microseconds;
-
-std::int64_t usOf(std::chrono::system_clock::time_point time) {
-    return duration_cast<microseconds>(time.time_since_epoch()).count();
-}
 
 using Details = std::map<std::string, Value>;
 

@@ -72,6 +72,10 @@ Value valueOf(const std::string& text) {
     }
 }
 
+std::int64_t usOf(std::chrono::system_clock::time_point time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
 std::string isoTime(std::chrono::system_clock::time_point time) {
     std::string text = timeText(time);
     text[10] = 'T';

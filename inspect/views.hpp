@@ -23,6 +23,8 @@ inline constexpr std::size_t rows_a_page = 500;
 
 /// Returns text such as "2026-11-23T21:40:05.123Z".
 std::string isoTime(std::chrono::system_clock::time_point time);
+/// Microseconds since 1970.
+std::int64_t usOf(std::chrono::system_clock::time_point time);
 
 /// Parses a value from the command line: JSON, or the text itself if it is not JSON. So `yes` is a text, and `true` is
 /// not.
