@@ -1,6 +1,7 @@
 #include "agent/inbox.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -44,6 +45,14 @@ bool drop(Letters& letters, std::int64_t taken) {
     return count > 0;
 }
 
+/// Drops all checkpoints of the messages' thread but the newest. One that cannot be pruned takes messages all the same.
+void dropOlder(BaseCheckpointSaver& saver, const ThreadId& messages) {
+    try {
+        saver.prune({.thread_id = messages.toString(), .keep_last = 1});
+    } catch (const std::exception&) {  // only room is lost, and a later change tries again
+    }
+}
+
 /// Returns whether the message waits already. If a client has used its id for another message, a number follows the id,
 /// so that neither replaces the other.
 bool waits(const std::vector<SentMessage>& waiting, model::Message& message) {
@@ -72,8 +81,7 @@ void Inbox::edit(const ThreadId& thread, const Change& change) {
         Letters letters = at.values;
         if (!change(letters)) return;
         const CheckpointId newest = at.config.checkpoint_id;
-        // Before the change, so that what fails has stored nothing.
-        if (at.step % changes_kept == changes_kept - 1) saver_->prune({.thread_id = name.toString(), .keep_last = 1});
+        if (at.step % changes_kept == changes_kept - 1) dropOlder(*saver_, name);
         const UpdateOptions options{.as_node = keep_node,
                                     .durability = Durability::sync,
                                     .only_new = newest.empty(),

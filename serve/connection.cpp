@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <thread>
 
@@ -37,8 +38,8 @@ constexpr std::uint64_t refused_body_max = 65536;
 constexpr std::size_t read_bytes = 65536;
 // A larger body is read on a thread of its own.
 constexpr std::size_t quick_body_max = 16384;
-// A client has ServerOptions::write_timeout for as many bytes of an answer.
-constexpr std::size_t sent_part = 65536;
+// A client has ServerOptions::write_timeout once more for each part of an answer that has as many bytes.
+constexpr std::size_t timed_part = 1U << 20U;
 
 bool isLarge(const Request& request) { return request.body().size() > quick_body_max; }
 
@@ -287,20 +288,11 @@ asio::awaitable<bool> Connection::refuseUnread(const boost::system::error_code& 
 asio::awaitable<bool> Connection::send(Answer given) {
     const Answer answer = std::move(given);
     status_ = static_cast<int>(answer.result_int());
-    http::response_serializer<Answer::body_type> serializer(answer);
-    boost::system::error_code failed;
-    // The time is that of a part: a large answer may take longer, as long as its client accepts it.
-    for (std::size_t accepted = sent_part; !failed && !serializer.is_done();) {
-        if (accepted >= sent_part) {
-            socket_->expires_after(shared_->options.write_timeout);
-            accepted = 0;
-        }
-        auto [error, size] = co_await http::async_write_some(*socket_, serializer, asio::as_tuple(asio::use_awaitable));
-        failed = error;
-        accepted += size;
-    }
+    const auto parts = static_cast<std::int64_t>(1 + answer.body().size() / timed_part);
+    socket_->expires_after(shared_->options.write_timeout * parts);
+    auto [error, size] = co_await http::async_write(*socket_, answer, asio::as_tuple(asio::use_awaitable));
     socket_->expires_never();
-    co_return !failed && answer.keep_alive();
+    co_return !error && answer.keep_alive();
 }
 
 Answer Connection::textAnswer(const Request& request, http::status status, std::string type, std::string text) const {

@@ -1,6 +1,6 @@
-// What docs/serving.md, inspector.md and command_line.md show: graphs over HTTP, the inspector inside a program, the
-// command line for a saver of one's own. The program ends as soon as everything has started; with the argument `stay`
-// its server serves until SIGTERM.
+// What docs/serving.md, serving_chats.md, inspector.md and command_line.md show: graphs over HTTP, pages, the inspector
+// inside a program, the command line for a saver of one's own. The program ends as soon as everything has started; with
+// the argument `stay` its server serves until SIGTERM.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -101,7 +101,7 @@ TEST_CASE(
         CHECK(supersteps::wroteOf(each.wrote).size() == 1);
     }
     CHECK(rows[1].due.empty());  // the superstep above ran it
-    CHECK(rows.back().entry.source == sg::Source::input);
+    CHECK((rows.back().entry.source == sg::Source::input));
     CHECK(rows.back().ran.empty());
     CHECK(supersteps::wroteOf(rows.back().wrote) == std::vector<std::string>{"topic"});
     const auto text = runCommand({"log", "t"}, {.open = [&](const std::string&, bool) { return program.saver; }});

@@ -73,8 +73,8 @@ struct ServerOptions {
     std::size_t runs_max = 10'000;
     /// How long a request may take to arrive, and how long a connection may wait for the next one.
     std::chrono::milliseconds request_timeout = std::chrono::seconds(30);
-    /// How long a client may take to accept what is sent, and of a large answer each 64 KiB; then the connection is
-    /// closed.
+    /// How long a client may take to accept what is sent, and once more for each MiB of an answer; then the connection
+    /// is closed.
     std::chrono::milliseconds write_timeout = std::chrono::seconds(30);
     /// If nothing happens for this time, a comment is sent to keep the connection open.
     std::chrono::milliseconds heartbeat = std::chrono::seconds(15);
