@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include <stategraph/error.hpp>
 #include <stategraph/read_checkpoint.hpp>
 #include <stategraph/timeline.hpp>
 
@@ -58,6 +59,8 @@ FirstStepSearch findFirstStep(BaseCheckpointSaver& saver, const Config& newest, 
     std::ranges::reverse(ids);
     // The one before it says what ran.
     const auto first = std::ranges::find(ids, from);
+    if (from && first == ids.end())
+        throw InvalidArgumentError("the branch has no checkpoint " + from.toString() + " any more; search anew");
     bool is_before = first != ids.end() && first != ids.begin();
     if (is_before) ids.erase(ids.begin(), std::prev(first));
     std::optional<SnapshotData> before;

@@ -60,8 +60,9 @@ struct FirstStepLimits {
 };
 
 /// Looks at the newest checkpoints of the branch that leads to `newest`, beginning with the oldest of them, or with
-/// `from` if it is among them (FirstStepSearch::more). Errors: those of readCheckpoint. Cost: reading the checkpoints
-/// one by one up to the one that is found, and a page of the log for each 500 of its entries.
+/// `from` (FirstStepSearch::more). Errors: InvalidArgumentError if `from` is not among them; those of readCheckpoint.
+/// Cost: reading the checkpoints one by one up to the one that is found, and a page of the log for each 500 of its
+/// entries.
 FirstStepSearch findFirstStep(BaseCheckpointSaver& saver, const Config& newest, const Condition& condition,
                               const FirstStepLimits& limits, CheckpointId from = {});
 

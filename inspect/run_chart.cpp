@@ -20,6 +20,17 @@ using Time = std::chrono::system_clock::time_point;
 constexpr std::chrono::milliseconds wait_min{1};
 constexpr std::size_t depth_max = 8;
 
+/// The id of the task whose log this is: "outer:ID|inner:ID" of a subgraph, "outer:ID|calls:ID:key" of a graph that a
+/// node calls. Empty for a log that lives with its thread ("inner", "inner:=key": PER_THREAD, perThread): it is no
+/// task's, so a chart does not have it.
+std::string taskOfLog(const std::string& ns) {
+    const std::size_t bar = ns.rfind('|');
+    const std::size_t colon = ns.find(':', bar == std::string::npos ? 0 : bar + 1);
+    if (colon == std::string::npos || ns.compare(colon, 2, ":=") == 0) return {};
+    const std::size_t end = ns.find(':', colon + 1);
+    return ns.substr(colon + 1, end == std::string::npos ? end : end - colon - 1);
+}
+
 /// The newest supersteps of a branch, oldest first.
 struct Branch {
     std::vector<Superstep> steps;
@@ -31,9 +42,8 @@ public:
     Chart(BaseCheckpointSaver& saver, const ThreadId& thread, const ChartLimits& limits)
         : saver_(saver), thread_(thread), limits_(limits) {
         for (std::string& ns : readNamespaces(saver, thread)) {
-            // "outer:ID|inner:ID" is the log of the task with the last id.
-            const std::size_t id = ns.rfind(':');
-            if (id != std::string::npos) logs_.emplace(ns.substr(id + 1), std::move(ns));
+            std::string id = taskOfLog(ns);
+            if (!id.empty()) logs_.emplace(std::move(id), std::move(ns));
         }
     }
 
@@ -51,7 +61,8 @@ private:
     // From a checkpoint, or the newest, back to the input that began the run.
     Branch branchTo(const Config& checkpoint) {
         Branch branch;
-        SuperstepQuery query{.limit = 100};
+        std::size_t tasks = 0;
+        SuperstepQuery query{.limit = 20};  // a superstep may have many tasks
         if (checkpoint.checkpoint_id) query.before = justAfter(checkpoint.checkpoint_id);
         CheckpointId wanted = checkpoint.checkpoint_id;
         for (;;) {
@@ -60,11 +71,12 @@ private:
             for (Superstep& step : page.rows) {
                 if (wanted && step.entry.id != wanted) continue;
                 wanted = step.entry.parent;
-                const bool is_first = step.entry.source == Source::input || !wanted;
-                tasks_ += step.ran.size() + step.due.size();
+                const bool is_damaged = !step.entry.damaged.empty();  // then its parent is not known
+                const bool is_first = !is_damaged && (step.entry.source == Source::input || !wanted);
+                tasks += step.ran.size() + step.due.size();
                 branch.steps.push_back(std::move(step));
                 if (is_first) return ordered(std::move(branch));
-                if (tasks_ <= limits_.bars) continue;
+                if (!is_damaged && tasks <= room()) continue;
                 branch.is_cut = true;
                 return ordered(std::move(branch));
             }
@@ -81,16 +93,17 @@ private:
         return branch;
     }
 
+    // From the end of the branch to its beginning, in which order the bars are until finish(): so a chart that is too
+    // long leaves out the beginning.
     void add(const Branch& branch, const std::string& ns, std::size_t depth) {
-        Time before = {};
-        for (const Superstep& step : branch.steps) {
-            addWait(step, ns, depth, before);
-            addTasks(step, step.ran, ns, depth, before);
-            before = step.entry.created_at;
-        }
         if (branch.steps.empty()) return;
         const Superstep& last = branch.steps.back();
-        addTasks(last, last.due, ns, depth, before);
+        addTasks(last, last.due, ns, depth, last.entry.created_at);
+        for (std::size_t i = branch.steps.size(); i-- > 0;) {
+            const Time before = i > 0 ? branch.steps[i - 1].entry.created_at : Time{};
+            addTasks(branch.steps[i], branch.steps[i].ran, ns, depth, before);
+            addWait(branch.steps[i], ns, depth, before);
+        }
     }
 
     // Between the checkpoint before and the first task of the superstep.
@@ -109,7 +122,7 @@ private:
         bar.name = has_asked ? "waited for an answer" : "nothing ran";
         bar.state = "over";
         bar.took_us = usOf(begin) - usOf(before);
-        push(std::move(bar));
+        if (hasRoom()) chart_.bars.push_back(std::move(bar));
     }
 
     void addTasks(const Superstep& step, const std::vector<StepTask>& tasks, const std::string& ns, std::size_t depth,
@@ -118,7 +131,9 @@ private:
         for (const StepTask& each : tasks) sorted.push_back(&each);
         const auto begin = [&](const StepTask* each) { return each->task.started_at.value_or(otherwise); };
         std::ranges::stable_sort(sorted, {}, begin);
-        for (const StepTask* each : sorted) {
+        for (std::size_t i = sorted.size(); i-- > 0;) {
+            if (!hasRoom()) return;
+            const StepTask* const each = sorted[i];
             const StepTaskView view = viewOf(*each);
             ChartBar bar = barOf(step, ns, depth, begin(each) == Time{} ? step.entry.created_at : begin(each));
             bar.name = view.name;
@@ -126,17 +141,26 @@ private:
             bar.state = view.state;
             bar.attempts = view.attempts;
             bar.error = view.error;
-            if (!push(std::move(bar))) return;
-            addSubgraph(view.id, depth);
+            ++around_;  // a subgraph's bars leave the place of its task's
+            addSubgraphs(view.id, depth);
+            --around_;
+            chart_.bars.push_back(std::move(bar));
         }
     }
 
-    void addSubgraph(const std::string& task_id, std::size_t depth) {
-        const auto log = logs_.find(task_id);
-        if (log == logs_.end() || depth + 1 >= depth_max || looked_at_ >= limits_.entries) return;
-        const Branch branch = branchTo({.thread_id = thread_, .checkpoint_id = {}, .checkpoint_ns = log->second});
-        chart_.is_cut = chart_.is_cut || branch.is_cut;
-        add(branch, log->second, depth + 1);
+    void addSubgraphs(const std::string& task_id, std::size_t depth) {
+        const auto [first, end] = logs_.equal_range(task_id);
+        for (auto log = end; log != first;) {
+            --log;
+            if (depth + 1 >= depth_max || looked_at_ >= limits_.entries) {
+                chart_.is_cut = true;
+                return;
+            }
+            if (!hasRoom()) return;
+            const Branch branch = branchTo({.thread_id = thread_, .checkpoint_id = {}, .checkpoint_ns = log->second});
+            chart_.is_cut = chart_.is_cut || branch.is_cut;
+            add(branch, log->second, depth + 1);
+        }
     }
 
     static ChartBar barOf(const Superstep& step, const std::string& ns, std::size_t depth, Time begin) {
@@ -151,17 +175,18 @@ private:
                 .error = {}};
     }
 
-    bool push(ChartBar bar) {
-        if (chart_.bars.size() >= limits_.bars) {
-            chart_.is_cut = true;
-            return false;
-        }
-        chart_.bars.push_back(std::move(bar));
-        return true;
+    std::size_t room() const { return limits_.bars - std::min(limits_.bars, chart_.bars.size() + around_); }
+
+    // Asked before a bar is added.
+    bool hasRoom() {
+        if (room() > 0) return true;
+        chart_.is_cut = true;
+        return false;
     }
 
-    // Times become those since the beginning.
+    // The oldest bar becomes the first, and times become those since the beginning.
     void finish(const Branch& branch) {
+        std::ranges::reverse(chart_.bars);
         std::int64_t start = usOf(branch.steps.front().entry.created_at);
         std::int64_t end = usOf(branch.steps.back().entry.created_at);
         for (const ChartBar& bar : chart_.bars) {
@@ -176,9 +201,9 @@ private:
     BaseCheckpointSaver& saver_;
     const ThreadId thread_;
     const ChartLimits limits_;
-    std::map<std::string, std::string> logs_;  // by the id of the task that runs a subgraph
+    std::multimap<std::string, std::string> logs_;  // by the id of the task that runs or calls their graphs
     std::size_t looked_at_ = 0;
-    std::size_t tasks_ = 0;
+    std::size_t around_ = 0;  // tasks around the branch that is being added
     RunChart chart_;
 };
 

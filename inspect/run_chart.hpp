@@ -50,7 +50,8 @@ struct RunChart {
     std::uint64_t supersteps = 0;
     /// In the order in which they began; those of a subgraph follow its task.
     std::vector<ChartBar> bars;
-    /// Whether the run has more supersteps or tasks than a chart shows: then its beginning is missing.
+    /// Whether the run has more supersteps, tasks or subgraphs than a chart shows, or a checkpoint that cannot be read:
+    /// then its beginning is missing, or something within it.
     bool is_cut = false;
     static constexpr auto fields() {
         return stategraph::fields(field("begins_at", &RunChart::begins_at), field("length_us", &RunChart::length_us),
@@ -65,7 +66,8 @@ struct ChartLimits {
     std::size_t entries = 5000;  // of logs, subgraphs included
 };
 
-/// The run that led to a checkpoint, or to the log's newest: from the last input of its branch. Errors: those of
+/// The run that led to a checkpoint, or to the log's newest: from the last input of its branch. Subgraphs whose logs
+/// live with the thread (PER_THREAD, perThread) are not in it: the names of their logs name no task. Errors: those of
 /// readTimeline; NotFound if the log has no such checkpoint. Cost: the records of its supersteps and of its subgraphs'
 /// logs, within the limits, and a listing of the thread's logs.
 RunChart readRunChart(BaseCheckpointSaver& saver, const Config& checkpoint, const ChartLimits& limits = {});

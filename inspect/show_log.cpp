@@ -85,7 +85,9 @@ Exit showLog(Call& call) {
                          .node = call.arguments.value("--node").value_or(""),
                          .status = call.arguments.value("--status").value_or(""),
                          .text = call.arguments.value("--text").value_or(""),
-                         .entries_max = SIZE_MAX};
+                         .entries_max = SIZE_MAX,
+                         .tasks_max = SIZE_MAX,
+                         .bytes_max = SIZE_MAX};
     const bool selects = !query.node.empty() || !query.status.empty() || !query.text.empty();
     const bool graph = call.arguments.has("--graph");
     if (selects && graph) throw UsageError{"--graph draws a whole log; it goes without --node, --status and --text"};

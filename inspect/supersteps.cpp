@@ -66,14 +66,19 @@ public:
         try {
             readRow(*own->second, step);
         } catch (const CorruptCheckpointError&) {
-            step.ran.clear();  // the damaged record has an entry that says so
+            forgetWhatRan(step);  // the damaged record has an entry that says so
         } catch (const WrongTypeError&) {
-            step.ran.clear();
+            forgetWhatRan(step);
         }
         return step;
     }
 
 private:
+    static void forgetWhatRan(Superstep& step) {
+        step.ran.clear();
+        step.wrote.clear();
+    }
+
     std::vector<ListedCheckpoint> list(CheckpointId before, std::size_t limit) {
         return saver_.list({.thread_id = log_.thread_id.toString(),
                             .checkpoint_ns = log_.checkpoint_ns,
@@ -259,23 +264,26 @@ SuperstepPage readSupersteps(BaseCheckpointSaver& saver, const Config& log, cons
     const bool selects = !query.node.empty() || !query.status.empty() || !query.text.empty();
     SuperstepPage found;
     CheckpointId before = query.before;
+    std::size_t tasks = 0;
+    std::size_t bytes = 0;
     for (std::size_t looked_at = 0;;) {
-        const std::size_t rows = selects ? std::min(rows_a_page, query.entries_max) : query.limit;
+        const std::size_t rows = std::min(rows_a_page, selects ? query.entries_max : query.limit - found.rows.size());
         auto entries = readTimeline(saver, log, {.before = before, .limit = rows});
         const bool is_last = entries.size() < rows;
         Page page(saver, log, before, rows);
         for (TimelineEntry& entry : entries) {
             before = entry.id;
             Superstep step = page.read(std::move(entry));
-            if (selects && !isSelected(step, query)) continue;
-            found.rows.push_back(std::move(step));
-            if (found.rows.size() < query.limit) continue;
+            tasks += step.ran.size() + step.due.size();
+            bytes += step.entry.commit_bytes + step.entry.writes_bytes;
+            if (!selects || isSelected(step, query)) found.rows.push_back(std::move(step));
+            if (found.rows.size() < query.limit && tasks < query.tasks_max && bytes < query.bytes_max) continue;
             found.next = before;
             return found;
         }
         looked_at += entries.size();
         if (is_last) return found;
-        if (looked_at >= query.entries_max) {
+        if (selects && looked_at >= query.entries_max) {
             found.next = before;
             return found;
         }

@@ -33,7 +33,7 @@ struct Superstep {
     /// How many supersteps its commit covers: more than one with durability `exit`, and then `ran` is empty.
     std::uint64_t supersteps = 1;
     /// The tasks that led to the checkpoint. Empty for an input, an edit or a fork, and if the log does not contain the
-    /// checkpoint before.
+    /// checkpoint before, or it cannot be read.
     std::vector<StepTask> ran = {};
     /// The tasks that are due, if no superstep of this page continues the checkpoint.
     std::vector<StepTask> due = {};
@@ -53,6 +53,9 @@ struct SuperstepQuery {
     std::string text = {};
     /// With a selection, at most this many checkpoints of the log are looked at.
     std::size_t entries_max = 10'000;
+    /// The page ends after the row with which it has looked at so many tasks, or so many bytes of records.
+    std::size_t tasks_max = 100'000;
+    std::size_t bytes_max = std::size_t(64) << 20U;
 };
 
 /// failed: a task failed, also if it succeeded later; retried: its node was called more than once; asked: it asked a

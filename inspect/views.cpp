@@ -1,6 +1,7 @@
 #include "inspect/views.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include <stategraph/error.hpp>
 
@@ -102,6 +103,28 @@ std::vector<StepTaskView> viewsOf(const std::vector<StepTask>& tasks) {
     return views;
 }
 
+const char* taskStateOf(const TaskSnapshot& task) {
+    return task.finished ? "done" : !task.open_interrupts.empty() ? "asks" : task.error ? "failed" : "due";
+}
+
+// A row lists the first of them, and so begins with what somebody must look at.
+int dueRank(const StepTask* each) {
+    const std::string_view state = taskStateOf(each->task);
+    return state == "failed" ? 0 : state == "asks" ? 1 : state == "due" ? 2 : 3;
+}
+
+std::vector<StepTaskView> dueViewsOf(const std::vector<StepTask>& tasks) {
+    std::vector<const StepTask*> sorted;
+    for (const StepTask& each : tasks) sorted.push_back(&each);
+    std::ranges::stable_sort(sorted, {}, dueRank);
+    std::vector<StepTaskView> views;
+    for (const StepTask* each : sorted) {
+        if (views.size() == row_items_max) break;
+        views.push_back(viewOf(*each));
+    }
+    return views;
+}
+
 }  // namespace
 
 StepTaskView viewOf(const StepTask& step_task) {
@@ -110,7 +133,7 @@ StepTaskView viewOf(const StepTask& step_task) {
     view.id = task.id.toString();
     view.name = nameOf({.name = task.name, .path = task.path});
     view.node = task.name;
-    view.state = task.finished ? "done" : !task.open_interrupts.empty() ? "asks" : task.error ? "failed" : "due";
+    view.state = taskStateOf(task);
     if (task.took) view.took_us = task.took->count();
     if (task.started_at) view.began_at = isoTime(*task.started_at);
     view.attempts = task.attempts;
@@ -133,7 +156,8 @@ CheckpointView viewOf(const Superstep& step) {
     view.supersteps = step.supersteps;
     view.wrote = viewsOf(step.wrote);
     view.next = entry.next;
-    view.due = viewsOf(step.due);
+    view.due = dueViewsOf(step.due);
+    view.due_count = step.due.size();
     view.open_questions = entry.open_questions;
     if (entry.took) view.took_us = entry.took->count();
     view.bytes = entry.commit_bytes + entry.writes_bytes;

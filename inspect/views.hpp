@@ -98,7 +98,8 @@ struct CheckpointView {
     std::uint64_t supersteps = 1;
     std::vector<WrittenView> wrote;
     std::vector<std::string> next;
-    std::vector<StepTaskView> due;  // the first of them
+    std::vector<StepTaskView> due;  // the first of them: failed ones, those that ask, due ones, those that are done
+    std::uint64_t due_count = 0;
     std::uint64_t open_questions = 0;
     std::optional<std::int64_t> took_us;
     std::uint64_t bytes = 0;
@@ -113,10 +114,11 @@ struct CheckpointView {
             field("created_at", &CheckpointView::created_at), field("ran", &CheckpointView::ran),
             field("ran_count", &CheckpointView::ran_count), field("supersteps", &CheckpointView::supersteps),
             field("wrote", &CheckpointView::wrote), field("next", &CheckpointView::next),
-            field("due", &CheckpointView::due), field("open_questions", &CheckpointView::open_questions),
-            field("took_us", &CheckpointView::took_us), field("bytes", &CheckpointView::bytes),
-            field("is_whole", &CheckpointView::is_whole), field("is_sealed", &CheckpointView::is_sealed),
-            field("error", &CheckpointView::error), field("damaged", &CheckpointView::damaged));
+            field("due", &CheckpointView::due), field("due_count", &CheckpointView::due_count),
+            field("open_questions", &CheckpointView::open_questions), field("took_us", &CheckpointView::took_us),
+            field("bytes", &CheckpointView::bytes), field("is_whole", &CheckpointView::is_whole),
+            field("is_sealed", &CheckpointView::is_sealed), field("error", &CheckpointView::error),
+            field("damaged", &CheckpointView::damaged));
     }
 };
 /// The most tasks, and the most channels, that a row lists.

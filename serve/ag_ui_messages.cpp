@@ -44,7 +44,7 @@ json::value shownContent(const json::object& message) {
             parts.push_back(shownFile(part));
         }
     }
-    return has_files ? json::value(std::move(parts)) : json::value(std::move(text));
+    return has_files ? json::value(std::move(parts)) : json::value(text);
 }
 
 std::string textsOf(const json::object& message, std::string_view type) {
@@ -55,11 +55,9 @@ std::string textsOf(const json::object& message, std::string_view type) {
     return text;
 }
 
-json::object shownCall(std::string id, std::string name, std::string arguments) {
+json::object shownCall(std::string id, const std::string& name, std::string arguments) {
     if (arguments.empty()) arguments = "{}";
-    return {{"id", std::move(id)},
-            {"type", "function"},
-            {"function", {{"name", std::move(name)}, {"arguments", std::move(arguments)}}}};
+    return {{"id", std::move(id)}, {"type", "function"}, {"function", {{"name", name}, {"arguments", arguments}}}};
 }
 
 json::array shownCalls(const json::object& message) {

@@ -260,6 +260,9 @@ TEST_CASE("a search for a step reads no more of the log and of states than it ma
     const auto one = sg::inspect::findFirstStep(*saver, at, negative, {.reads = 1});
     CHECK(one.looked_at == 1);
     CHECK(one.more);
+    // It begins nowhere else if the branch does not have the place.
+    CHECK_THROWS_WITH_AS(sg::inspect::findFirstStep(*saver, at, negative, {}, sg::CheckpointId(1, 2)),
+                         doctest::Contains("any more; search anew"), sg::InvalidArgumentError);
     const auto cut = sg::inspect::findFirstStep(*saver, at, negative, {.entries = 0});
     CHECK(cut.is_cut);
     CHECK(cut.looked_at == 1);

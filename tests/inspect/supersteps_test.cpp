@@ -163,11 +163,45 @@ TEST_CASE("pages of any size have the rows of the whole log") {
         } while (query.before);
         CHECK(texts == whole);
     }
+    for (const SuperstepQuery& least : {SuperstepQuery{.tasks_max = 1}, SuperstepQuery{.bytes_max = 1}}) {
+        std::vector<std::string> texts;
+        SuperstepQuery query = least;
+        std::size_t requests = 0;
+        do {
+            const auto page = sg::inspect::readSupersteps(*program.saver, supersteps::log, query);
+            for (std::string& text : supersteps::shown(page.rows)) texts.push_back(std::move(text));
+            query.before = page.next;
+            ++requests;
+        } while (query.before);
+        CHECK(requests > 2);
+        CHECK(texts == whole);
+    }
     // Also one that begins in the middle.
     const auto rows = supersteps::select(*program.saver, {});
     const auto from =
         supersteps::select(*program.saver, {.before = sg::inspect::justAfter(rows[2].entry.id), .limit = 2});
     CHECK(supersteps::shown(from) == std::vector<std::string>{whole[2], whole[3]});
+}
+
+TEST_CASE("a row lists of many tasks first those that failed, then those that ask, and says how many they are") {
+    Superstep row;
+    for (int i = 0; i < 100; ++i) {
+        sg::TaskSnapshot task;
+        task.name = "task " + std::to_string(i);
+        task.finished = i < 60;
+        if (i == 90) task.open_interrupts.emplace_back();
+        if (i == 95) task.error = "no stock";
+        row.due.push_back({.task = task, .wrote = {}});
+    }
+    const auto view = viewOf(row);
+    REQUIRE(view.due.size() == sg::inspect::row_items_max);
+    CHECK(view.due_count == 100);
+    CHECK(view.due[0].name == "task 95");
+    CHECK(view.due[0].state == "failed");
+    CHECK(view.due[1].name == "task 90");
+    CHECK(view.due[1].state == "asks");
+    CHECK(view.due[2].name == "task 60");
+    CHECK(view.due[40].state == "done");
 }
 
 TEST_CASE("what ran before a fork is what ran before its parent, and a fork ran nothing") {

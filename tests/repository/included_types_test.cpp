@@ -62,8 +62,8 @@ bool isMember(const std::vector<std::string>& tokens, std::size_t at) {
 
 // Names such as rocksdb::Snapshot are another library's.
 bool isForeign(const std::vector<std::string>& tokens, std::size_t at) {
-    static const std::set<std::string> libraries = {"std", "rocksdb", "json", "asio", "http", "beast",  "boost",
-                                                    "ssl", "ip",      "tcp",  "re2",  "RE2",  "doctest"};
+    static const std::set<std::string> libraries = {"std", "rocksdb", "json", "asio", "http", "beast",   "boost",
+                                                    "ssl", "ip",      "tcp",  "re2",  "RE2",  "doctest", "benchmark"};
     return at >= 3 && tokens[at - 1] == ":" && tokens[at - 2] == ":" && libraries.contains(tokens[at - 3]);
 }
 

@@ -51,9 +51,11 @@ export const post = async (path, body) =>
   (await ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } })).json();
 
 const again_ms = 1000;
-const pause = (ms, signal) => new Promise((resolve) => {
+/** How long to wait before something heavy, which took so many ms, is asked again: a tenth of the time at most goes into it. */
+export const restAfter = (took_ms) => Math.max(again_ms, 9 * took_ms);
+export const pause = (ms, signal) => new Promise((resolve) => {
   const timer = setTimeout(resolve, ms);
-  signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+  signal?.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
 });
 const untilShown = (signal) => new Promise((resolve) => {
   const look = () => (!document.hidden || signal.aborted) && resolve();

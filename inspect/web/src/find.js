@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { about, get, path } from './api.js';
-import { go, href } from './route.js';
+import { go, href, route } from './route.js';
 import { shownName, visible } from './text.js';
 import { Problem, useDraft } from './ui.js';
 
@@ -22,7 +22,7 @@ export function Find({ log, list, place }) {
   }, [Boolean(filter)]);
   return html`<details class="find" ref=${box}><summary>Filter, find the first step where…</summary>
     <${Filter} log=${log} list=${list} place=${place} filter=${filter} />
-    ${about.value && !about.value.redacted.length && html`<${FirstStep} key=${`${place.thread} ${place.ns}`} place=${place} />`}</details>`;
+    ${about.value && !about.value.redacted.length && html`<${FirstStep} key=${`${place.thread} ${place.ns}`} log=${log} place=${place} />`}</details>`;
 }
 
 export function focusFind() {
@@ -59,24 +59,25 @@ function Filter({ log, list, place, filter }) {
       <span class="dim" role="status">${list.isReady ? `${found}${list.more ? ' or more' : ''} found` : 'reading…'}</span>`}</form>`;
 }
 
-function FirstStep({ place }) {
+function FirstStep({ log, place }) {
   const [state, setState] = useState({});
   const turn = useRef(0);
   useEffect(() => () => (turn.current = -1), []);
-  const search = async (condition, from = '', looked = 0) => {
+  // A search stays on the branch that was the newest when it began, however many requests it takes.
+  const search = async ({ condition, id = log.newestId, more: from = '', looked = 0 }) => {
     turn.current += 1;
     const mine = turn.current;
-    const say = (next) => turn.current === mine && setState({ condition, looked, ...next });
+    const say = (next) => turn.current === mine && setState({ condition, id, looked, ...next });
     try {
       for (let i = 0; i < requests_max; i += 1) {
         say({ isBusy: true });
-        const answer = await get(path.checkpoint({ thread: place.thread, ns: place.ns }, 'first', { condition, from }));
+        const answer = await get(path.checkpoint({ thread: place.thread, ns: place.ns, id }, 'first', { condition, from }));
         if (turn.current !== mine) return;
         looked += answer.looked_at;
         from = answer.more;
         if (answer.found || !answer.more) {
           say({ found: answer.found, isDone: true, isCut: answer.is_cut });
-          if (answer.found) go({ ...place, id: answer.found.checkpoint_id });
+          if (answer.found) go({ ...route.value, id: answer.found.checkpoint_id });
           return;
         }
       }
@@ -88,9 +89,9 @@ function FirstStep({ place }) {
   return html`<form class="filters first" onSubmit=${(event) => {
     event.preventDefault();
     const condition = new FormData(event.target).get('condition').trim();
-    if (condition) search(condition);
+    if (condition) search({ condition });
   }}><label>First step where <input id="condition" name="condition" size="22" maxlength="4096" placeholder=${'total < 0'} autocomplete="off" spellcheck=${false} aria-describedby="condition-help" /></label>
-    <button type="submit">Find</button> <${Found} state=${state} place=${place} onMore=${() => search(state.condition, state.more, state.looked)} />
+    <button type="submit">Find</button> <${Found} state=${state} place=${place} onMore=${() => search(state)} />
     <p class="dim" id="condition-help">Channels and their members, compared by <code>${'== != < <= > >= contains'}</code>, <code>size(list)</code>, <code>and or not</code>.</p></form>`;
 }
 

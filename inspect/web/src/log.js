@@ -1,4 +1,4 @@
-import { get, path } from './api.js';
+import { get, path, pause, restAfter } from './api.js';
 import { Lanes } from './lanes.js';
 
 // A log as it is read: its checkpoints newest first, in pages, and what has come since. Who watches it is told of each
@@ -8,6 +8,7 @@ const page = 500;
 const newer_pages = 20;
 const reached_page = 2000;
 const reached_pages = 10;
+const empty_pages = 5; // of a filter in a row, before somebody has to say that it continues
 
 export class Log {
   checkpoints = [];
@@ -18,8 +19,13 @@ export class Log {
   isReady = false;
   isCut = false; // it begins with an old checkpoint, and newer ones are not in it
   #watchers = new Set();
+  #empty = 0; // how many pages in a row, the last one among them, had no checkpoint
   #reading = 0; // how many reads are under way or wait
   #last = Promise.resolve();
+  #load = null; // that is under way
+  #took = 0; // ms, the last one
+  #renewal = null;
+  #isOld = false; // what a filter selects may have changed
   #places = new Map(); // by id, counted from `#first`
   #first = 0;
 
@@ -32,6 +38,21 @@ export class Log {
 
   get more() {
     return this.next !== null;
+  }
+
+  /** Whether older pages are not read by themselves: those that were read last had nothing that the filter selects, or could not be read. */
+  get isPaused() {
+    return this.more && (this.#empty >= empty_pages || this.error !== null);
+  }
+
+  /** Reads older pages that are wanted near the end of what is known. */
+  want() {
+    if (!this.isPaused) this.loadOlder();
+  }
+
+  continue() {
+    this.#empty = 0;
+    return this.loadOlder();
   }
 
   /** Calls `tell(isOlder)` after each change, until what it returns is called. */
@@ -55,10 +76,41 @@ export class Log {
     return this.isCut ? this.head?.checkpoint_id : this.checkpoints[0]?.checkpoint_id;
   }
 
-  async load() {
+  /** Reads it anew, with as many checkpoints as one page may have of those that were known. */
+  load() {
+    this.#load ??= this.#loadAnew().finally(() => (this.#load = null));
+    return this.#load;
+  }
+
+  /**
+   * Reads what a filter selects anew, because the log has grown: after a rest, once for all calls in it, and as long as it is watched.
+   * What `idOf()` names then is in it again if it was before.
+   */
+  renew(idOf) {
+    this.#isOld = true;
+    this.#renewal ??= this.#renewLater(idOf).finally(() => (this.#renewal = null));
+  }
+
+  async #renewLater(idOf) {
+    while (this.#isOld) {
+      await this.#load;
+      await pause(restAfter(this.#took));
+      if (this.#watchers.size === 0) return;
+      this.#isOld = false;
+      const id = idOf();
+      const isIn = this.indexOf(id) >= 0;
+      await this.load();
+      if (isIn) await this.reach(id);
+    }
+  }
+
+  async #loadAnew() {
     await this.#read(false, async () => {
+      const began = performance.now();
       try {
-        this.#begin(await this.#page(first_page));
+        const count = this.isCut ? 0 : Math.min(reached_page, this.checkpoints.length);
+        this.#begin(await this.#page(this.filter ? Math.max(first_page, count) : first_page));
+        this.#took = performance.now() - began;
       } catch (error) {
         if (error.status === 404) this.#begin({ checkpoints: [], next: null }); // it is not stored, or was deleted
         throw error;
@@ -70,6 +122,7 @@ export class Log {
     this.checkpoints = checkpoints;
     this.next = next;
     this.isCut = isCut;
+    this.#empty = checkpoints.length === 0 ? 1 : 0;
     this.lanes = new Lanes();
     this.#first = 0;
     this.#places = new Map(checkpoints.map((each, i) => [each.checkpoint_id, i]));
@@ -84,6 +137,7 @@ export class Log {
         this.checkpoints.push(each);
       }
       this.next = answer.next;
+      this.#empty = answer.checkpoints.length === 0 ? this.#empty + 1 : 0;
     });
   }
 

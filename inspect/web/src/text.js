@@ -37,7 +37,12 @@ const state_marks = { asks: '? ', failed: '! ', done: '✓ ', due: '' };
 export function dueOf(row, spoken = false) {
   if (row.damaged) return 'damaged';
   if (row.is_sealed) return 'encrypted';
-  if (row.due.some((task) => task.state !== 'due')) return row.due.slice(0, ran_shown).map((task) => (spoken ? `${shownName(task.name)} ${task.state}` : state_marks[task.state] + shownName(task.name))).join(', ');
+  if (row.due.some((task) => task.state !== 'due')) {
+    const named = row.due.slice(0, ran_shown).map((task) => (spoken ? `${shownName(task.name)} ${task.state}` : state_marks[task.state] + shownName(task.name)));
+    const count = row.due_count ?? row.due.length; // the row has the first of them, beginning with those that failed
+    if (count > named.length) named.push(`${count - named.length} more`);
+    return named.join(', ');
+  }
   return namesOf(row.next) || 'nothing';
 }
 

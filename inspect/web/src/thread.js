@@ -46,12 +46,24 @@ function useList(log, filter, mark) {
   const [, redraw] = useReducer((count) => count + 1, 0);
   const name = filter && JSON.stringify(filter);
   const list = useMemo(() => (filter ? new Log(log.thread, log.ns, filter) : log), [log, name]);
-  useEffect(() => (list === log ? undefined : list.watch((isOlder) => isOlder || redraw())), [list]);
+  useEffect(() => (list === log ? undefined : list.watch(redraw)), [list]);
+  const loaded = useRef(null);
   useEffect(() => {
-    if (list !== log) list.load();
+    if (list !== log && loaded.current === list) list.renew(() => route.value.id);
+    else if (list !== log) list.load();
+    loaded.current = list;
   }, [list, mark]);
   useWaiting(list !== log && !list.isReady);
   return list;
+}
+
+// What is shown is found in the whole log, whatever a filter selects: its row says what ran.
+function useReached(log, id) {
+  const [, redraw] = useReducer((count) => count + 1, 0);
+  useEffect(() => {
+    if (id) log.reach(id).then(redraw);
+    else if (log.isCut) log.load();
+  }, [log, id, log.isReady]);
 }
 
 // Whether what is drawn is what the address names and, after a command of this page, not older than what that stored:
@@ -73,6 +85,7 @@ export function Thread() {
   const place = { page: 'thread', thread, ns, id, query };
   const { log, mark, readAgain } = useLog(thread, ns);
   const list = useList(log, filterOf(query), mark);
+  useReached(log, id);
   const isNewest = !id || id === log.newestId;
   const address = path.checkpoint(place);
   const { data, error } = useAnswer(address, isNewest ? mark : 0);
@@ -101,7 +114,8 @@ export function Thread() {
       ${log.checkpoints.length > 0 && html`<${Seek} log=${log} place=${place} /><${Find} log=${log} list=${list} place=${place} />`}
       <${Problem} error=${log.error ?? list.error} />
       ${log.error?.status === 404 && html`<p><a href=${href({ page: 'threads' })}>All threads</a></p>`}
-      ${log.checkpoints.length > 0 && (list.checkpoints.length > 0 || !list.isReady ? html`<${Timeline} log=${list} place=${place} />` : html`<p class="dim">No superstep is like this.</p>`)}
+      ${log.checkpoints.length > 0 && (list.checkpoints.length > 0 || list.more || !list.isReady ? html`<${Timeline} log=${list} place=${place} />` : !list.error && html`<p class="dim">No superstep is like this.</p>`)}
+      ${list.isPaused && html`<p role="status">${list.error ? 'Older checkpoints could not be read.' : 'The checkpoints that were read last have nothing like this; older ones may.'} <button onClick=${() => list.continue()}>Continue</button></p>`}
       ${!log.isReady && html`<${Wait} />`}
       <${AsJson} path=${path.thread(thread, 'timeline', { ns, limit: 200 })} />
     </section>
@@ -151,7 +165,7 @@ function CompareWith({ place, thread, log }) {
 }
 
 // Keys come faster than views are drawn: what is selected is what the address says now.
-function useThreadKeys(list, show, openAll, openWhole) {
+function useThreadKeys(log, show, openAll, openWhole) {
   // The newest need not be among those that a filter selects.
   const at = () => (route.value.id || !log.filter ? log.indexOf(route.value.id || log.newestId) : -1);
   const to = (index) => log.checkpoints[index] && go({ ...route.value, id: log.checkpoints[index].checkpoint_id });

@@ -10,7 +10,7 @@ export function Timeline({ log, place }) {
   const shown = useRef(place);
   shown.current = place;
   useLayoutEffect(() => {
-    rows.current = new Rows(box.current, log, () => log.loadOlder());
+    rows.current = new Rows(box.current, log, () => log.want());
     let newest = log.checkpoints[0]?.checkpoint_id;
     const stop = log.watch(() => {
       const moved = log.indexOf(newest);
@@ -25,8 +25,6 @@ export function Timeline({ log, place }) {
   }, [log]);
   useLayoutEffect(() => {
     rows.current.select(place);
-    if (place.id) log.reach(place.id);
-    else if (log.isCut) log.load();
   }, [log, place.id, place.query]);
   return html`<div class="log"><div class="heads" aria-hidden="true"><span class="step">step</span><span class="ran">ran</span><span class="took">took</span><span class="due">due next</span><span class="wrote">wrote</span></div>
     <div class="timeline" ref=${box} role="listbox" aria-label="supersteps, the newest first" tabindex="0" onClick=${(event) => {

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { signal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { about, follow, get, isOffline } from './api.js';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { about, follow, get, isOffline, restAfter } from './api.js';
 import { visible } from './text.js';
 
 // Parts that all views use.
@@ -26,15 +26,32 @@ export function useAnswer(path, again = 0) {
   useEffect(() => {
     if (!path) return undefined;
     const control = new AbortController();
+    const began = performance.now();
+    const facts = () => ({ path, again, took_ms: performance.now() - began });
     get(path, control.signal).then(
-      (data) => setAnswer({ path, data }),
-      (error) => error.name !== 'AbortError' && setAnswer((before) => ({ path, error, data: before.path === path ? before.data : undefined })),
+      (data) => setAnswer({ ...facts(), data }),
+      (error) => error.name !== 'AbortError' && setAnswer((before) => ({ ...facts(), error, data: before.path === path ? before.data : undefined })),
     );
     return () => control.abort();
   }, [path, again, isOffline.value]);
   const isThis = answer.path === path;
   useWaiting(Boolean(path) && !isThis);
-  return { data: isThis ? answer.data : undefined, error: isThis ? answer.error : undefined };
+  return isThis ? answer : {};
+}
+
+/** The same of a path whose answer is heavy: for another `mark` it is asked after a rest, however fast marks come. */
+export function useRestedAnswer(path, mark) {
+  const [again, setAgain] = useState(mark);
+  const newest = useRef(mark);
+  newest.current = mark;
+  const answer = useAnswer(path, again);
+  const isOld = answer.again === again && mark !== again;
+  useEffect(() => {
+    if (!isOld) return undefined;
+    const timer = setTimeout(() => setAgain(newest.current), restAfter(answer.took_ms));
+    return () => clearTimeout(timer);
+  }, [isOld, answer.took_ms]);
+  return answer;
 }
 
 /** The same of a path that can be followed: what the server answers now. */
@@ -55,6 +72,9 @@ export const Text = ({ children }) => html`<bdi>${visible(children ?? '')}</bdi>
 export function Problem({ error }) {
   return error ? html`<p class="problem" role="alert">${visible(error.message)}</p>` : null;
 }
+
+/** An error that takes no room until somebody asks for it, by mouse, key or touch. */
+export const Cause = ({ title, text }) => html`<details class="cause"><summary class="failed">${title}</summary><p class="problem"><${Text}>${text}<//></p></details>`;
 
 export const Wait = () => html`<p class="dim" role="status">reading…</p>`;
 

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { align } from '../src/compare.js';
 import { Lanes } from '../src/lanes.js';
-import { visible } from '../src/text.js';
+import { dueOf, visible } from '../src/text.js';
 
 const web = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -75,4 +75,11 @@ test('threads are aligned by what was due', () => {
 test('what turns or hides text is shown', () => {
   assert.equal(visible('a\u202eb\u0000c\ud800\u200b'), 'a⟨202e⟩b⟨0000⟩c⟨d800⟩⟨200b⟩');
   assert.equal(visible('🚀 é\n\t'), '🚀 é\n\t');
+});
+
+test('of many due tasks the first are named, and the rest is counted', () => {
+  const due = ['failed', 'asks', 'due', 'due', 'due', 'due', 'due', 'due'].map((state, i) => ({ name: `n${i}`, state }));
+  assert.equal(dueOf({ due, next: [] }), '! n0, ? n1, n2, n3, n4, n5, 2 more');
+  assert.equal(dueOf({ due, due_count: 100, next: [] }), '! n0, ? n1, n2, n3, n4, n5, 94 more');
+  assert.equal(dueOf({ due: due.slice(0, 2), due_count: 2, next: [] }, true), 'n0 failed, n1 asks');
 });

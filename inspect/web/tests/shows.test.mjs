@@ -191,13 +191,13 @@ describe('a program that shows its threads', () => {
 
   test('two threads stand beside each other, up to their first difference', async () => {
     const page = await open(browser, server, '/compare/done/forked');
-    await page.locator('.pairs').waitFor();
+    await page.locator('.pairs:not(.conversations)').waitFor();
     await eventually(async () => assert.match(await page.locator('main').innerText(), /Their ways part at step \d/));
     await visit(page, server, `/compare/asks/${encodeURIComponent('name/with slash?&#%')}`);
     await page.getByText('Both took the same way.').waitFor();
     await page.getByRole('button', { name: 'First different values' }).click();
     await page.getByText(/Values differ first at step 0: .*customer/).waitFor();
-    await page.locator('.pairs a', { hasText: 'diff' }).first().click();
+    await page.locator('.pairs:not(.conversations) a', { hasText: 'diff' }).first().click();
     await page.locator('section[aria-label="difference"]').waitFor();
     await close(page);
   });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { close, drawn, eventually, launch, open, rowsOf, Server, visit } from './support.mjs';
+import { close, drawn, eventually, hold, launch, open, rowsOf, Server, visit } from './support.mjs';
 
 // Supersteps as rows, filters, the first step at which a condition holds, the chart of a run, and windows of any width.
 
 describe('supersteps of threads of which nothing is hidden', () => {
   let browser, server;
-  const long_name = 'an order with a very long name '.repeat(7).slice(0, 200);
+  const long_name = 'an order with a very long name '.repeat(7).slice(0, 119);
   before(async () => {
     browser = await launch();
     server = await Server.start({ flags: ['--open'] });
@@ -37,7 +37,7 @@ describe('supersteps of threads of which nothing is hidden', () => {
     await page.locator('.graph .node.ran[data-node="price"]').waitFor();
     await page.locator('.graph .node.done[data-node="review"]').waitFor();
     await visit(page, server, '/t/failed//');
-    await eventually(async () => assert.match(await page.locator('.row.failed .due').innerText(), /✓ price #0, ! price #1/));
+    await eventually(async () => assert.match(await page.locator('.row.failed .due').innerText(), /! price #1, ✓ price #0/));
     await close(page);
   });
 
@@ -63,6 +63,63 @@ describe('supersteps of threads of which nothing is hidden', () => {
     await close(page);
   });
 
+  test('a filter looks on where parts of the log have nothing, and asks before it reads the whole log', async () => {
+    const page = await open(browser, server, '/t/forked//');
+    await rowsOf(page).first().waitFor();
+    const rows = (await server.api('threads/forked/timeline?limit=2')).checkpoints;
+    const found = { 7: rows[0], 14: rows[1] };
+    const asked = [];
+    await page.route('**/timeline?*node=*', async (route) => {
+      asked.push(new URL(route.request().url()).searchParams.get('before'));
+      await route.fulfill({ json: { checkpoints: [found[asked.length]].filter(Boolean), next: asked.length < 14 ? `before${asked.length}` : null } });
+    });
+    await page.keyboard.press('f');
+    await page.getByLabel('Node').fill('price');
+    await page.keyboard.press('Enter');
+    const more = page.getByRole('button', { name: 'Continue' });
+    await more.waitFor();
+    await page.getByText('0 or more found').waitFor();
+    assert.equal(await page.getByText('No superstep is like this.').count(), 0);
+    assert.deepEqual(asked.slice(0, 3), [null, 'before1', 'before2']);
+    await eventually(async () => {
+      if (await more.count()) await more.click();
+      assert.equal(await page.locator('.find').getByText('2 found').count(), 1);
+    });
+    assert.equal(await rowsOf(page).count(), 2);
+    assert.equal(await more.count(), 0);
+    await page.unrouteAll();
+    await close(page);
+  });
+
+  test('a filter on a thread that grows is read once at a time, and what it shows grows too', async () => {
+    await server.api('threads/done/copy', { to: 'grows' });
+    const page = await open(browser, server, '/t/grows//');
+    await rowsOf(page).first().waitFor();
+    let asked = 0;
+    page.on('request', (request) => (asked += /timeline\?.*status=input/.test(request.url())));
+    const release = await hold(page, '**/timeline?*status=input*');
+    await page.keyboard.press('f');
+    await page.getByLabel('Status').selectOption('input');
+    for (let i = 0; i < 3; i += 1) {
+      const { checkpoint_id: id } = await server.api('threads/grows/checkpoints/newest/edit', { values: { customer: `customer ${i}` }, as_node: '__input__' });
+      await page.locator(`.right[data-checkpoint="${id}"]`).waitFor();
+    }
+    assert.equal(asked, 1);
+    await release();
+    await eventually(async () => assert.equal(await rowsOf(page).count(), 4));
+    await close(page);
+  });
+
+  test('what ran is shown of a superstep that the filter does not select', async () => {
+    const { checkpoints } = await server.api('threads/done/timeline');
+    const page = await open(browser, server, `/t/done//${checkpoints.find((each) => each.step === 2).checkpoint_id}?status=input`);
+    await page.locator('tr[data-ran="price #1"]').waitFor();
+    await page.locator('.graph .node.ran[data-node="price"]').waitFor();
+    await eventually(async () => assert.equal(await rowsOf(page).getAttribute('data-source'), 'input'));
+    assert.equal(await page.locator('.row.selected').count(), 0);
+    await close(page);
+  });
+
   test('the first step at which a condition holds is gone to; a wrong condition is answered with its place', async () => {
     const page = await open(browser, server, '/t/done//');
     await rowsOf(page).first().waitFor();
@@ -85,8 +142,11 @@ describe('supersteps of threads of which nothing is hidden', () => {
   test('a search that reads more than a request may is continued', async () => {
     const page = await open(browser, server, '/t/done//');
     await rowsOf(page).first().waitFor();
+    const newest = (await server.api('threads/done/head')).checkpoint_id;
     const asked = [];
+    const branches = new Set();
     await page.route('**/first?*', async (route) => {
+      branches.add(new URL(route.request().url()).pathname.split('/').at(-2));
       asked.push(new URL(route.request().url()).searchParams.get('from'));
       const found = asked.length > 21 ? { checkpoint_id: 'x', step: 7, ran: [] } : null;
       await route.fulfill({ json: { found: null, looked_at: 1000, is_cut: true, more: found ? null : `id${asked.length}` } });
@@ -98,6 +158,7 @@ describe('supersteps of threads of which nothing is hidden', () => {
     assert.deepEqual(asked.slice(0, 3), [null, 'id1', 'id2']);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('at none of 22000 checkpoints; older ones were not looked at').waitFor();
+    assert.deepEqual([...branches], [newest], 'each part is of the branch that was the newest when it began');
     await page.unrouteAll();
     await close(page);
   });
@@ -116,6 +177,27 @@ describe('supersteps of threads of which nothing is hidden', () => {
     await close(page);
   });
 
+  test('the error of a bar, and of a task that ran again, is read by keyboard', async () => {
+    const chart = await server.api('threads/failed/checkpoints/newest/chart');
+    const page = await open(browser, server, '/t/failed//?view=chart');
+    const cause = page.locator('.chart tr.failed .cause');
+    await cause.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    await cause.getByText(chart.bars.find((bar) => bar.state === 'failed').error).waitFor();
+    assert.deepEqual(await page.locator('.chart thead th').allInnerTexts().then((names) => names.length), 4);
+    await page.route('**/timeline?*', async (route) => {
+      const answer = await (await route.fetch()).json();
+      for (const row of answer.checkpoints) for (const task of row.ran) task.error = 'the first attempt failed';
+      await route.fulfill({ json: answer });
+    });
+    await visit(page, server, '/t/done//');
+    const before = page.locator('.ran-tasks tr[data-ran="pay"] .cause');
+    await before.getByText('! failed before').click();
+    await before.getByText('the first attempt failed').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await close(page);
+  });
+
   test('an unknown page and an unknown thread say so', async () => {
     const page = await open(browser, server, '/nonsense');
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
@@ -126,7 +208,7 @@ describe('supersteps of threads of which nothing is hidden', () => {
     await close(page);
   });
 
-  test('no window is too narrow, and a name of 200 characters breaks nothing', async () => {
+  test('no window is too narrow, and a name as long as one may be breaks nothing', async () => {
     const views = ['/', `/t/${encodeURIComponent(long_name)}//`, `/t/${encodeURIComponent(long_name)}//?view=chart`, '/t/nested//?open=ship', '/t/failed//?view=why', '/store', '/questions', `/compare/done/${encodeURIComponent(long_name)}`];
     for (const width of [360, 1024, 1920]) {
       const page = await open(browser, server);
