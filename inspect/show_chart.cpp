@@ -63,7 +63,7 @@ Exit showChart(Call& call) {
         out << drawn(bar, chart.length_us) << "  "
             << call.terminal.in(colourOf(bar), call.terminal.fit(note, columns + 2)) << '\n';
     }
-    if (chart.is_cut) out << call.terminal.in(Colour::yellow, "a part of this run is not shown") << '\n';
+    if (chart.is_cut) out << call.terminal.in(Colour::yellow, "a part of this run is not in the chart") << '\n';
     return Exit::done;
 }
 

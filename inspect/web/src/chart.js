@@ -32,7 +32,7 @@ export function Chart({ place, mark }) {
   if (!data) return html`<${Wait} />`;
   const { bars, length_us: length } = data;
   return html`<section aria-label="chart">
-    <p class="dim">${data.supersteps} supersteps from ${clock(data.begins_at)}, ${duration(length)}${data.is_cut && '; the beginning of this run is not in the chart'}</p>
+    <p class="dim">${data.supersteps} supersteps from ${clock(data.begins_at)}, ${duration(length)}${data.is_cut && '; a part of this run is not in the chart'}</p>
     <table class="chart"><thead><tr><th scope="col">task</th><th scope="col" class="number">began</th><th scope="col" class="number">took</th><th scope="col" class="lane-of-time"><span class="visually-hidden">when</span><div class="scale" aria-hidden="true"><span>0</span><span>${duration(Math.round(length / 2))}</span><span>${duration(length)}</span></div></th></tr></thead>
       <tbody>${bars.map((bar) => html`<tr class=${`${bar.kind} ${bar.state}`}><th scope="row" style=${{ paddingLeft: `${bar.depth * 1.1}rem` }}><${Name} bar=${bar} thread=${place.thread} query=${{ view: 'chart' }} /></th>
         <td class="number">${duration(bar.begin_us)}</td><td class="number">${bar.took_us == null ? '–' : duration(bar.took_us)}</td><td class="lane-of-time"><${Bar} bar=${bar} length=${length} /></td></tr>`)}</tbody></table>
